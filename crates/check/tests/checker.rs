@@ -3,6 +3,7 @@
 //! One binary: each further one would link all crates again, and compile what tests share.
 
 mod codes;
+mod constants;
 mod cta_groups;
 mod directives;
 mod fixes;

@@ -62,6 +62,15 @@ impl Words<'_, '_, '_> {
                 .saying(codes::IMMEDIATE_RANGE, format!("is {value}; it can be {least} to {most}"))
                 .with_help(format!("use a constant from {least} to {most}")),
             Reason::Bounds { value, bounds } => self.bounds(value, bounds),
+            Reason::Above { value, most, of } => self
+                .saying(
+                    codes::IMMEDIATE_RANGE,
+                    format!("is {value}; it can be at most {most}, which is `{of}`"),
+                )
+                .with_help(format!("use at most {most}; what is in a register is not looked at")),
+            Reason::Fraction { value } => self
+                .saying(codes::IMMEDIATE_RANGE, format!("is {value}; it can be a number above 0 and up to 1"))
+                .with_help("use such a constant, or leave it away for 1.0"),
             Reason::Size { found } => self.size(found),
             Reason::Mixed { first, other } => self
                 .saying(
@@ -303,6 +312,9 @@ impl Words<'_, '_, '_> {
             (least, i64::MAX) => format!("{least} or more"),
             (least, most) => format!("{least} to {most}"),
         };
+        if bounds.power {
+            can.push_str(", a power of two");
+        }
         if bounds.multiple > 1 {
             can.push_str(&format!(", a multiple of {}", bounds.multiple));
         }

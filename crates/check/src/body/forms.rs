@@ -108,6 +108,12 @@ pub(super) enum Special {
     Vmad,
     /// `vmad.po`: nothing can.
     VmadPlusOne,
+    /// `cp.async` of a constant number of bytes.
+    AsyncCopy,
+    /// `createpolicy.fractional`
+    PolicyFraction,
+    /// `createpolicy.range`
+    PolicyRange,
 }
 
 /// One operand list of a form.
@@ -437,6 +443,9 @@ impl Special {
             Opcode::Brx => Special::IndexedBranch,
             Opcode::Vmad if form.has(Modifier::Po) => Special::VmadPlusOne,
             Opcode::Vmad => Special::Vmad,
+            Opcode::Cp if form.has(Modifier::Ca) || form.has(Modifier::Cg) => Special::AsyncCopy,
+            Opcode::Createpolicy if form.has(Modifier::Fractional) => Special::PolicyFraction,
+            Opcode::Createpolicy if form.has(Modifier::Range) => Special::PolicyRange,
             _ => Special::No,
         }
     }

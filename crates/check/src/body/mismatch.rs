@@ -90,6 +90,16 @@ pub(super) enum Reason {
         value: i64,
         bounds: &'static Bounds,
     },
+    /// A constant above that of another operand.
+    Above {
+        value: i64,
+        most: i64,
+        of: &'static str,
+    },
+    /// A constant that is no part of a whole.
+    Fraction {
+        value: f32,
+    },
 }
 
 /// Operands that a form does not take, of whatever type they are.

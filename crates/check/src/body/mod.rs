@@ -20,6 +20,7 @@ mod mismatch;
 mod operand;
 mod ranges;
 mod references;
+mod relations;
 mod remark;
 mod rule;
 mod vector;
@@ -421,7 +422,7 @@ impl Walk<'_, '_> {
                     mismatch::Mismatch { at: from.span, why: mismatch::Reason::Sort(mismatch::Sort::Vector) },
                 ))
             }
-            _ => None,
+            _ => self.broken_relation(special, forms.wants(variant), operands),
         }
     }
 

@@ -40,6 +40,7 @@ const fn range(least: i64, most: i64) -> Bounds {
 type BoundsRow = (&'static [Opcode], Option<Modifier>, &'static [&'static str], Bounds);
 
 const BARRIERS: &[Opcode] = &[Opcode::Bar, Opcode::Barrier];
+const MULTICASTS: &[Opcode] = &[Opcode::Cp, Opcode::Mbarrier, Opcode::Tcgen05];
 const ALL: Bounds = range(i64::MIN, i64::MAX);
 
 #[rustfmt::skip]
@@ -56,6 +57,10 @@ static ROWS: &[BoundsRow] = &[
     (&[Opcode::Setmaxnreg],        None,                  &["count"],  Bounds { multiple: 8, ..range(24, 256) }),
     (&[Opcode::Cp, Opcode::Multimem],    Some(Modifier::Bulk),              &["size"],   Bounds { multiple: 16, ..range(0, 0xf_fff0) }),
     (&[Opcode::Cp],                Some(Modifier::Async),             &["src-size"], range(0, 16)),
+    (&[Opcode::Cp],                Some(Modifier::Async),             &["cp-size"], Bounds { power: true, ..range(4, 16) }),
+    (&[Opcode::Cp],                Some(Modifier::IgnoreOob),         &["ignoreBytesLeft", "ignoreBytesRight"], Bounds { low_word: true, ..range(0, 15) }),
+    (MULTICASTS,             Some(Modifier::MulticastCluster32b), &["ctaMask"], range(0, 0xffff_ffff)),
+    (MULTICASTS,             None,                  &["ctaMask"], range(0, 0xffff)),
     (&[Opcode::Alloca],            None,                  &["align"],  Bounds { power: true, ..range(1, 0x8000_0000) }),
     (&[Opcode::St],                Some(Modifier::Bulk),              &["size"],   Bounds { multiple: 8, ..range(0, 0x100_0000) }),
     (&[Opcode::Tcgen05],           None,                  &["nCols"],  Bounds { multiple: 32, power: true, low_word: true, ..range(32, 512) }),
@@ -67,6 +72,7 @@ static ROWS: &[BoundsRow] = &[
     (&[Opcode::Tensormap],         Some(Modifier::Elemtype),          &["b"],      range(0, 12)),
     (&[Opcode::Tensormap],         Some(Modifier::InterleaveLayout), &["b"],      range(0, 2)),
     (&[Opcode::Tensormap],         Some(Modifier::SwizzleMode),      &["b"],      range(0, 3)),
+    (&[Opcode::Tensormap],         Some(Modifier::SwizzleAtomicity), &["b"],      range(0, 3)),
     (&[Opcode::Tensormap],         Some(Modifier::FillMode),         &["b"],      range(0, 1)),
 ];
 
