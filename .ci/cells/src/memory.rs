@@ -4,5 +4,7 @@
 pub mod cell;
 #[path = "../../../crates/vm/src/memory/order.rs"]
 pub(crate) mod order;
+#[path = "../../../crates/vm/src/memory/sixteen.rs"]
+mod sixteen;
 #[path = "../../../crates/vm/src/memory/wide.rs"]
 pub(crate) mod wide;

@@ -140,6 +140,7 @@ impl Context {
             lane_offsets: [0; 32],
             lane_values: [0; 32],
             lane_results: [0; 32],
+            elements: [0; 2],
             float_control: [0x1f80, 0x9fc0],
             saved: [Register::default(); 32],
             saved_scalars: [0; 16],
@@ -228,6 +229,8 @@ pub struct Context {
     pub(crate) lane_offsets: [u64; 32],
     pub(crate) lane_values: [u64; 32],
     pub(crate) lane_results: [u64; 32],
+    /// The elements of an access to one place by all lanes.
+    pub(crate) elements: [u64; 2],
     /// MXCSR as code has it, and with FTZ and DAZ: subnormal numbers are zeros.
     pub(crate) float_control: [u32; 2],
     /// General-purpose registers, likewise.

@@ -31,6 +31,8 @@ mod table;
 mod text;
 #[path = "compiled/tiles.rs"]
 mod tiles;
+#[path = "compiled/torn.rs"]
+mod torn;
 #[path = "compiled/trees.rs"]
 mod trees;
 #[path = "compiled/writer.rs"]

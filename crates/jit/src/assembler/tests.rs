@@ -248,6 +248,7 @@ fn vectors_of_other_widths() {
             a.vpmovdb(xmmword_ptr(place), zmm1)?;
             a.vinserti64x4(zmm1, zmm21, ymmword_ptr(place), 1)?;
             a.vextracti32x4(xmmword_ptr(place), zmm21, 0)?;
+            a.vinserti32x4(zmm1, zmm21, xmmword_ptr(place), 2)?;
             a.vbroadcasti32x4(zmm27, xmmword_ptr(place))?;
             a.vbroadcasti32x4(zmm7.k3(), xmmword_ptr(place))?;
             a.vbroadcasti64x4(zmm27, ymmword_ptr(place))?;
@@ -272,6 +273,7 @@ fn vectors_of_other_widths() {
         }
         for (d, s) in X.into_iter().zip(Z) {
             a.vextracti32x4(d, s, 3)?;
+            a.vinserti32x4(s, zmm21, d, 3)?;
         }
         for (narrow, wide) in NARROW.into_iter().zip(WIDE) {
             for x in [xmm0, xmm3, xmm13] {

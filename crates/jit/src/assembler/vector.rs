@@ -600,6 +600,20 @@ impl Assembler {
         Ok(())
     }
 
+    /// Replaces a quarter of a vector.
+    #[inline]
+    pub(crate) fn vinserti32x4(
+        &mut self,
+        d: AsmRegisterZmm,
+        a: AsmRegisterZmm,
+        b: impl Quarter,
+        byte: impl Into<i64>,
+    ) -> Encoded {
+        let (a, byte) = (self.bare(a), self.byte(byte.into()));
+        b.encode(self, opcode(P66, M3A, 32, 0x38).of(16), (d.0, d.1), a, byte);
+        Ok(())
+    }
+
     /// A 32-bit word for all lanes.
     #[inline]
     pub(crate) fn vpbroadcastd<A: Word>(&mut self, d: AsmRegisterZmm, a: A) -> Encoded {

@@ -197,7 +197,7 @@ written! {
         vsubpd vmulpd vdivpd vminpd vmaxpd vfmadd132pd vpandnq vptestmd vptestnmd vpcmpgtd vptestmq vpcmpgtq vptestmb vfpclassps
         vpshufd vrndscaleps vrndscalepd vreduceps vcvtps2ph vextracti64x4 vpsrld vpsrad vpslld vprold vprord vpsrlq vpsllq vpsrlw vpsraq
         vpsraw vpsllw kandw korw kxnorw kxorw kunpckbw kunpckwd kshiftrw kshiftrd vpxor vpextrq vextracti32x4 imul_3 vaddss vaddsd;
-    (a b c d): vpcmpd vpcmpud vcmpps vpcmpq vpcmpuq vcmppd vpcmpuw vinserti64x4 vpternlogd vpternlogq vrangeps vpshldw;
+    (a b c d): vpcmpd vpcmpud vcmpps vpcmpq vpcmpuq vcmppd vpcmpuw vinserti64x4 vinserti32x4 vpternlogd vpternlogq vrangeps vpshldw;
 }
 
 /// The instructions of some code.

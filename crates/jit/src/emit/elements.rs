@@ -246,7 +246,8 @@ impl Emitter<'_> {
             return self.move_short(plain, wide);
         }
         self.unit.a.mov(rdx, plain.region(offset_of!(Region, host)).qword())?;
-        if !wide || plain.store || plain.bytes() != 4 || self.unit.level != Level::Avx512 {
+        let narrows = wide && !plain.store && plain.is_single() && plain.bytes() == 4;
+        if !narrows || self.unit.level != Level::Avx512 {
             return self.move_from(plain, wide);
         }
         let (mut large, mut done) = (self.unit.a.create_label(), self.unit.a.create_label());
@@ -273,10 +274,11 @@ impl Emitter<'_> {
 
     /// The same, from `rdx` on.
     pub(super) fn move_from(&mut self, plain: &Plain<'_>, wide: bool) -> Emitted {
-        if plain.store {
-            return self.scatter(plain, wide);
+        match (plain.is_single(), plain.store) {
+            (false, _) => self.move_several(plain, wide),
+            (true, true) => self.scatter(plain, wide),
+            (true, false) => self.gather(plain, wide),
         }
-        (0..plain.count).try_for_each(|n| self.gather(plain, wide, n))
     }
 
     /// Checks the offsets of all lanes.
@@ -374,10 +376,8 @@ impl Emitter<'_> {
         asm.kmovd(ecx, k1)
     }
 
-    /// Gathers an element of several. The address of the first is `rdx`, plus a lane's offset in the first temporary
-    /// registers.
-    fn gather(&mut self, plain: &Plain<'_>, wide: bool, n: usize) -> Emitted {
-        let skip = n * plain.bytes();
+    /// Gathers an element. Its address is `rdx`, plus a lane's offset in the first temporary registers.
+    fn gather(&mut self, plain: &Plain<'_>, wide: bool) -> Emitted {
         match (plain.bytes(), wide) {
             (4, true) => {
                 for half in 0..2usize {
@@ -385,37 +385,37 @@ impl Emitter<'_> {
                         let part = 2 * half + at;
                         self.taking(part, true)?;
                         self.unit.a.vpxor(to, to, to)?;
-                        self.unit.a.vpgatherqd(to.k2(), ymmword_ptr(rdx + ZMM[part] * 1 + skip))?;
+                        self.unit.a.vpgatherqd(to.k2(), ymmword_ptr(rdx + ZMM[part] * 1))?;
                     }
                     self.unit.a.vinserti64x4(zmm4, zmm4, ymm5, 1)?;
-                    self.put_element(plain, (n, half), 4)?;
+                    self.put_element(plain, (0, half), 4)?;
                 }
             }
             (4, false) => {
-                let slot = plain.registers.get(n).and_then(|one| one.slot).filter(|_| plain.is_whole());
+                let slot = plain.registers.first().and_then(|one| one.slot).filter(|_| plain.is_whole());
                 let web = slot.and_then(|slot| self.flow.written(plain.op, slot));
                 let place = web.map(|web| self.places[web]);
                 for (half, &offsets) in ZMM.iter().enumerate().take(2) {
                     self.taking(half, false)?;
-                    let from = zmmword_ptr(rdx + offsets * 1 + skip);
+                    let from = zmmword_ptr(rdx + offsets * 1);
                     if let (true, Some(Place::Vector(registers))) = (self.masked, place) {
                         // Other lanes keep what they have.
                         self.unit.a.vpgatherdd(ZMM[usize::from(registers[half])].k2(), from)?;
                         continue;
                     }
-                    let to = self.element_target(plain, (n, half), 4);
+                    let to = self.element_target(plain, (0, half), 4);
                     let z = ZMM[usize::from(to)];
                     self.unit.a.vpxord(z, z, z)?;
                     self.unit.a.vpgatherdd(z.k2(), from)?;
-                    self.put_element(plain, (n, half), to)?;
+                    self.put_element(plain, (0, half), to)?;
                 }
             }
             (_, true) => {
                 for (part, &offsets) in ZMM.iter().enumerate().take(4) {
                     self.taking(part, true)?;
                     self.unit.a.vpxord(zmm4, zmm4, zmm4)?;
-                    self.unit.a.vpgatherqq(zmm4.k2(), zmmword_ptr(rdx + offsets * 1 + skip))?;
-                    self.put_element(plain, (n, part), 4)?;
+                    self.unit.a.vpgatherqq(zmm4.k2(), zmmword_ptr(rdx + offsets * 1))?;
+                    self.put_element(plain, (0, part), 4)?;
                 }
             }
             (_, false) => {
@@ -427,79 +427,77 @@ impl Emitter<'_> {
                         self.unit.a.vmovdqa(ymm5, YMM[part / 2])?;
                     }
                     self.unit.a.vpxord(zmm4, zmm4, zmm4)?;
-                    self.unit.a.vpgatherdq(zmm4.k2(), zmmword_ptr(rdx + ymm5 * 1 + skip))?;
-                    self.put_element(plain, (n, part), 4)?;
+                    self.unit.a.vpgatherdq(zmm4.k2(), zmmword_ptr(rdx + ymm5 * 1))?;
+                    self.put_element(plain, (0, part), 4)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Stores elements to the offsets in the first temporary registers, from `rdx` on. The hardware stores 128 bytes at a
+    /// Stores an element to the offsets in the first temporary registers, from `rdx` on. The hardware stores 128 bytes at a
     /// time, one group of lanes after the other. Of the lanes of a group with the same offset the lowest wins, so it comes
     /// last: offsets, values and masks are reversed.
     fn scatter(&mut self, plain: &Plain<'_>, wide: bool) -> Emitted {
         let backwards = self.unit.words(std::array::from_fn(|n| 15 - n as u32));
-        let eight = self.unit.wide_backwards();
-        if plain.bytes() == 4 && !wide && plain.total() <= 8 {
+        if plain.bytes() == 4 && !wide {
             self.unit.a.vmovdqa64(zmm5, backwards)?;
-            for half in if plain.total() <= 4 { [1usize, 0] } else { [0, 1] } {
+            for half in [1usize, 0] {
                 self.unit.a.vpermd(ZMM[half], zmm5, ZMM[half])?;
-                for n in 0..plain.count {
-                    let value = self.element(plain, (n, half), 4)?;
-                    self.unit.a.vpermd(zmm4, zmm5, ZMM[usize::from(value)])?;
-                    self.taking_backwards(half, false)?;
-                    self.unit.a.vpscatterdd(zmmword_ptr(rdx + ZMM[half] * 1 + 4 * n).k2(), zmm4)?;
-                }
+                let value = self.element(plain, (0, half), 4)?;
+                self.unit.a.vpermd(zmm4, zmm5, ZMM[usize::from(value)])?;
+                self.taking_backwards(half, false)?;
+                self.unit.a.vpscatterdd(zmmword_ptr(rdx + ZMM[half] * 1).k2(), zmm4)?;
             }
             return Ok(());
         }
-        let order = match plain.total() {
-            0..=4 => [3usize, 2, 1, 0],
-            8 => [1, 0, 3, 2],
-            _ => [0, 1, 2, 3],
-        };
+        let order = if plain.bytes() == 4 { [3usize, 2, 1, 0] } else { [1, 0, 3, 2] };
         for part in order {
-            // The offsets of eight lanes.
-            let offsets = match (wide, part % 2) {
-                (true, _) => ZMM[part],
-                (false, 0) => {
-                    self.unit.a.vpmovzxdq(zmm3, YMM[part / 2])?;
-                    zmm3
-                }
-                (false, _) => {
-                    self.unit.a.vextracti64x4(ymm3, ZMM[part / 2], 1)?;
-                    self.unit.a.vpmovzxdq(zmm3, ymm3)?;
-                    zmm3
-                }
-            };
-            self.unit.a.vmovdqa64(zmm5, eight)?;
-            self.unit.a.vpermq(offsets, zmm5, offsets)?;
-            for n in 0..plain.count {
-                let at = rdx + offsets * 1 + n * plain.bytes();
-                if plain.bytes() == 8 {
-                    let value = self.element(plain, (n, part), 4)?;
-                    self.unit.a.vpermq(zmm4, zmm5, ZMM[usize::from(value)])?;
-                    self.taking_backwards(part, true)?;
-                    self.unit.a.vpscatterqq(zmmword_ptr(at).k2(), zmm4)?;
-                    continue;
-                }
-                let value = self.element(plain, (n, part / 2), 4)?;
-                self.unit.a.vmovdqa64(zmm6, backwards)?;
-                // The upper eight words, reversed, are the lower ones.
-                self.unit.a.vpermd(zmm4, zmm6, ZMM[usize::from(value)])?;
-                if part % 2 == 0 {
-                    self.unit.a.vextracti64x4(ymm4, zmm4, 1)?;
-                }
+            let offsets = self.offsets_backwards(part, wide)?;
+            let at = rdx + offsets * 1;
+            if plain.bytes() == 8 {
+                let value = self.element(plain, (0, part), 4)?;
+                self.unit.a.vpermq(zmm4, zmm5, ZMM[usize::from(value)])?;
                 self.taking_backwards(part, true)?;
-                self.unit.a.vpscatterqd(ymmword_ptr(at).k2(), ymm4)?;
+                self.unit.a.vpscatterqq(zmmword_ptr(at).k2(), zmm4)?;
+                continue;
             }
+            let value = self.element(plain, (0, part / 2), 4)?;
+            self.unit.a.vmovdqa64(zmm6, backwards)?;
+            // The upper eight words, reversed, are the lower ones.
+            self.unit.a.vpermd(zmm4, zmm6, ZMM[usize::from(value)])?;
+            if part % 2 == 0 {
+                self.unit.a.vextracti64x4(ymm4, zmm4, 1)?;
+            }
+            self.taking_backwards(part, true)?;
+            self.unit.a.vpscatterqd(ymmword_ptr(at).k2(), ymm4)?;
         }
         Ok(())
     }
 
+    /// The offsets of eight lanes in reversed order, as words of 64 bits: in their own register or in `zmm3`. The indices of
+    /// reversed words are in `zmm5`.
+    pub(super) fn offsets_backwards(&mut self, part: usize, wide: bool) -> Emitted<AsmRegisterZmm> {
+        let eight = self.unit.wide_backwards();
+        let offsets = match (wide, part % 2) {
+            (true, _) => ZMM[part],
+            (false, 0) => {
+                self.unit.a.vpmovzxdq(zmm3, YMM[part / 2])?;
+                zmm3
+            }
+            (false, _) => {
+                self.unit.a.vextracti64x4(ymm3, ZMM[part / 2], 1)?;
+                self.unit.a.vpmovzxdq(zmm3, ymm3)?;
+                zmm3
+            }
+        };
+        self.unit.a.vmovdqa64(zmm5, eight)?;
+        self.unit.a.vpermq(offsets, zmm5, offsets)?;
+        Ok(offsets)
+    }
+
     /// The lanes of a part that a scatter takes, in reversed order, in `k2`.
-    fn taking_backwards(&mut self, part: usize, wide: bool) -> Emitted {
+    pub(super) fn taking_backwards(&mut self, part: usize, wide: bool) -> Emitted {
         if !self.masked {
             return self.unit.a.kxnorw(k2, k2, k2);
         }

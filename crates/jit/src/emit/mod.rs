@@ -42,6 +42,7 @@ mod quick;
 mod rounded;
 mod rows;
 mod scalar;
+mod several;
 mod short;
 mod span;
 mod special;

@@ -2,7 +2,7 @@
 
 use super::access::Pattern;
 use super::plain::Plain;
-use super::{Emitted, Emitter, RAX, RCX, ZMM};
+use super::{Emitted, Emitter, RAX, RCX, ZMM, field};
 use crate::assembler::*;
 use crate::classes::Class;
 use crate::context::Context;
@@ -32,10 +32,15 @@ impl Emitter<'_> {
     pub(super) fn store_one(&mut self, plain: &Plain<'_>) -> Emitted {
         let offset = self.check(plain, Pattern::One)?;
         let winner = self.winner(plain)?;
+        let is_several = plain.registers.len() > 1;
         for (n, slot) in plain.slots() {
             self.value_of(plain.op, slot, winner)?;
             let bytes = plain.total() / plain.registers.len();
-            let at = rax + (offset + (n * bytes) as i32);
+            // Several elements are brought together in the context.
+            let at = match is_several {
+                true => ptr(field!(elements) + n * bytes),
+                false => rax + offset,
+            };
             match bytes {
                 1 => self.unit.a.mov(byte_ptr(at), cl)?,
                 2 => self.unit.a.mov(word_ptr(at), cx)?,
@@ -43,7 +48,30 @@ impl Emitter<'_> {
                 _ => self.unit.a.mov(qword_ptr(at), rcx)?,
             }
         }
-        Ok(())
+        match is_several {
+            true => self.move_one(plain, [field!(elements), rax + offset]),
+            false => Ok(()),
+        }
+    }
+
+    /// Moves the elements of an access between two places in one piece. `rcx` or the first temporary register is used.
+    fn move_one(&mut self, plain: &Plain<'_>, [from, to]: [AsmMemoryOperand; 2]) -> Emitted {
+        let asm = &mut self.unit.a;
+        match plain.total() {
+            4 => {
+                asm.mov(ecx, dword_ptr(from))?;
+                asm.mov(dword_ptr(to), ecx)
+            }
+            8 => {
+                asm.mov(rcx, qword_ptr(from))?;
+                asm.mov(qword_ptr(to), rcx)
+            }
+            16 => {
+                asm.vinserti32x4(zmm0, zmm0, xmmword_ptr(from), 0)?;
+                asm.vextracti32x4(xmmword_ptr(to), zmm0, 0)
+            }
+            _ => Err(Unencodable),
+        }
     }
 
     /// The lane whose value remains.
@@ -126,11 +154,11 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// A load of several elements from one place, at `rax` and an offset.
-    fn load_several(&mut self, plain: &Plain<'_>, offset: i32) -> Emitted {
+    /// A load of several elements from one place, which are in the context by now.
+    fn load_several(&mut self, plain: &Plain<'_>) -> Emitted {
         let wide = plain.bytes() == 8;
         for (n, slot) in plain.slots() {
-            let at = rax + (offset + (n * plain.bytes()) as i32);
+            let at = field!(elements) + n * plain.bytes();
             match wide {
                 true => self.unit.a.mov(rcx, qword_ptr(at))?,
                 false => self.unit.a.mov(ecx, dword_ptr(at))?,
@@ -153,16 +181,19 @@ impl Emitter<'_> {
     /// A load from one place.
     pub(super) fn load_broadcast(&mut self, plain: &Plain<'_>) -> Emitted {
         let offset = self.check(plain, Pattern::One)?;
+        if plain.registers.len() > 1 {
+            self.move_one(plain, [rax + offset, field!(elements)])?;
+        }
         if plain.is_packed() {
             for n in 0..plain.count {
-                self.unit.a.vpbroadcastd(zmm0, dword_ptr(rax + (offset + 4 * n as i32)))?;
+                self.unit.a.vpbroadcastd(zmm0, dword_ptr(field!(elements) + 4 * n))?;
                 self.put_element(plain, (n, 0), 0)?;
                 self.put_element(plain, (n, 1), 0)?;
             }
             return Ok(());
         }
         if !plain.is_single() {
-            return self.load_several(plain, offset);
+            return self.load_several(plain);
         }
         let wide = plain.slot.is_wide();
         let narrow_register = plain.registers.first().is_some_and(|one| one.bits < 32);

@@ -2,6 +2,7 @@
 //! together by element (a transposition of four words by four lanes).
 
 use super::plain::Plain;
+use super::several::LanePlaces;
 use super::{Emitted, Emitter, ZMM, field};
 use crate::Level;
 use crate::assembler::*;
@@ -87,15 +88,17 @@ impl Emitter<'_> {
         asm.jnz(other)?;
         asm.mov(Self::is_loaded(span), 1)?;
         asm.mov(rdx, plain.region(offset_of!(Region, host)).qword())?;
+        asm.vpbroadcastq(zmm4, rdx)?;
         for (part, &offsets) in ZMM.iter().enumerate().take(4) {
+            asm.vpaddq(offsets, offsets, zmm4)?;
             asm.vmovdqu64(zmmword_ptr(field!(lane_offsets) + 64 * part), offsets)?;
         }
-        for (mask, lanes) in [(k2, 0x00f0), (k3, 0x0f00), (k4, 0xf000)] {
-            asm.mov(ecx, lanes)?;
-            asm.kmovd(mask, ecx)?;
-        }
         for half in 0..2 {
-            self.load_quarters(half)?;
+            self.load_quarters(LanePlaces::Kept, half)?;
+            self.transpose([0, 1, 2, 3])?;
+            for (n, &to) in ZMM.iter().enumerate().take(4) {
+                self.transposed(to, n)?;
+            }
             for (word, &row) in ZMM.iter().enumerate().take(4).skip(1) {
                 self.unit.a.vmovdqa64(Self::kept(span, word, half), row)?;
             }
@@ -103,27 +106,6 @@ impl Emitter<'_> {
         }
         self.unit.a.jmp(done)?;
         self.unit.place(&mut other)
-    }
-
-    /// Loads 16 bytes for each lane of a half, whose offsets from `rdx` are in the context: the four words are in the first
-    /// four temporary registers.
-    fn load_quarters(&mut self, half: usize) -> Emitted {
-        let asm = &mut self.unit.a;
-        for (n, &to) in ZMM.iter().enumerate().take(4) {
-            for (quarter, to) in [to, to.k2(), to.k3(), to.k4()].into_iter().enumerate() {
-                let lane = 16 * half + 4 * quarter + n;
-                asm.mov(rax, qword_ptr(field!(lane_offsets) + 8 * lane))?;
-                asm.vbroadcasti32x4(to, xmmword_ptr(rdx + rax))?;
-            }
-        }
-        asm.vpunpckldq(zmm4, zmm0, zmm1)?;
-        asm.vpunpckhdq(zmm5, zmm0, zmm1)?;
-        asm.vpunpckldq(zmm6, zmm2, zmm3)?;
-        asm.vpunpckhdq(zmm7, zmm2, zmm3)?;
-        asm.vpunpcklqdq(zmm0, zmm4, zmm6)?;
-        asm.vpunpckhqdq(zmm1, zmm4, zmm6)?;
-        asm.vpunpcklqdq(zmm2, zmm5, zmm7)?;
-        asm.vpunpckhqdq(zmm3, zmm5, zmm7)
     }
 
     /// Goes to `other` if an index wraps around in a lane when the most is added to it.

@@ -2,15 +2,37 @@
 //! has several elements.
 //!
 //! Where the distance is two or four words, registers are loaded and stored whole, with masks, and words are brought
-//! together or apart in between. Others are gathers and scatters.
+//! together or apart in between. Accesses of 16 bytes are those of `several.rs`. Others are gathers and scatters.
 
 use super::plain::Plain;
+use super::several::LanePlaces;
 use super::{Emitted, Emitter, ZMM};
 use crate::assembler::*;
 use crate::classes::{Class, Steps};
 use crate::context::Region;
 use softwarp_ir::Element;
 use std::mem::offset_of;
+
+/// Words of 32 bits that lanes have at a constant distance.
+#[derive(Clone, Copy)]
+struct Words {
+    /// The distance of lanes in words: two or four.
+    stride: usize,
+    /// The words of a lane: one or two.
+    count: usize,
+}
+
+impl Words {
+    /// The elements of a vector that belong to lanes, words or pairs of them; none if all do.
+    fn mask(self) -> Option<u32> {
+        match (self.stride, self.count) {
+            (2, 1) => Some(0x5555),
+            (4, 1) => Some(0x1111),
+            (4, 2) => Some(0b0101_0101),
+            _ => None,
+        }
+    }
+}
 
 impl Emitter<'_> {
     /// The steps of the lanes of an access by all of them, if they are apart from one another, one behind the other.
@@ -34,16 +56,15 @@ impl Emitter<'_> {
         asm.jae(plain.slow)?;
         self.check_alignment(plain)?;
         let host = plain.region(offset_of!(Region, host)).qword();
-        let stride = match (plain.bytes(), steps) {
-            (4, Steps { lane: 8, half: 128 }) => 2,
-            (4, Steps { lane: 16, half: 256 }) => 4,
-            (8, Steps { lane: 16, half: 256 }) if plain.total() == 16 => {
-                self.unit.a.add(rax, host)?;
+        self.unit.a.add(rax, host)?;
+        let stride = match (plain.bytes(), plain.count, steps) {
+            (_, _, steps) if plain.total() == 16 => {
                 self.prefetch(plain, 0, 8)?;
-                return if plain.store { self.store_pairs(plain) } else { self.load_pairs(plain) };
+                return self.move_sixteen(plain, LanePlaces::Steps(steps));
             }
+            (4, 1 | 2, Steps { lane: 8, half: 128 }) => 2,
+            (4, 1 | 2, Steps { lane: 16, half: 256 }) => 4,
             _ => {
-                self.unit.a.add(rax, host)?;
                 self.unit.a.mov(rdx, rax)?;
                 for (part, to) in [zmm0, zmm1].into_iter().enumerate() {
                     let offsets = self.unit.steps(steps, part, false);
@@ -52,65 +73,81 @@ impl Emitter<'_> {
                 return self.move_from(plain, false);
             }
         };
-        self.unit.a.add(rax, host)?;
         self.prefetch(plain, 0, 2 * stride as i32)?;
-        let asm = &mut self.unit.a;
-        asm.mov(ecx, if stride == 2 { 0x5555 } else { 0x1111 })?;
-        asm.kmovd(k1, ecx)?;
-        for n in 0..plain.count {
-            match plain.store {
-                true => self.store_strided(plain, n, stride)?,
-                false => self.load_strided(plain, n, stride)?,
-            }
+        let words = Words { stride, count: plain.count };
+        if let Some(mask) = words.mask() {
+            self.unit.a.mov(ecx, mask)?;
+            self.unit.a.kmovd(k1, ecx)?;
         }
-        Ok(())
+        match plain.store {
+            true => self.store_strided(plain, words),
+            false => self.load_strided(plain, words),
+        }
     }
 
-    /// Loads a row of words that are two or four words apart, from `rax` on.
-    fn load_strided(&mut self, plain: &Plain<'_>, n: usize, stride: usize) -> Emitted {
-        let skip = 4 * n;
-        let together = self.unit.words(std::array::from_fn(|n| (stride * n) as u32 % 32));
+    /// Loads rows of words that are two or four words apart, from `rax` on. Two words of a lane are loaded in one piece.
+    fn load_strided(&mut self, plain: &Plain<'_>, words: Words) -> Emitted {
+        let stride = words.stride;
         for half in 0..2 {
             for (at, to) in [zmm0, zmm1, zmm2, zmm3].into_iter().enumerate().take(stride) {
-                let place = zmmword_ptr(rax + (64 * (stride * half + at) + skip));
-                self.unit.a.vmovdqu32(to.k1().z(), place)?;
+                let place = zmmword_ptr(rax + 64 * (stride * half + at));
+                match (words.mask(), words.count) {
+                    (None, _) => self.unit.a.vmovdqu64(to, place)?,
+                    (_, 1) => self.unit.a.vmovdqu32(to.k1().z(), place)?,
+                    _ => self.unit.a.vmovdqu64(to.k1().z(), place)?,
+                }
             }
-            let target = self.element_target(plain, (n, half), 6);
-            let t = ZMM[usize::from(target)];
-            if stride == 2 {
-                self.unit.a.vmovdqa64(t, together)?;
-                self.unit.a.vpermi2d(t, zmm0, zmm1)?;
-            } else {
-                self.unit.a.vmovdqa64(zmm4, together)?;
-                self.unit.a.vmovdqa64(zmm5, zmm4)?;
-                self.unit.a.vpermi2d(zmm4, zmm0, zmm1)?;
-                self.unit.a.vpermi2d(zmm5, zmm2, zmm3)?;
-                self.unit.a.vinserti64x4(t, zmm4, ymm5, 1)?;
+            for n in 0..plain.count {
+                let together = self.unit.words(std::array::from_fn(|at| (stride * at + n) as u32 % 32));
+                let target = self.element_target(plain, (n, half), 6);
+                let t = ZMM[usize::from(target)];
+                if stride == 2 {
+                    self.unit.a.vmovdqa64(t, together)?;
+                    self.unit.a.vpermi2d(t, zmm0, zmm1)?;
+                } else {
+                    self.unit.a.vmovdqa64(zmm4, together)?;
+                    self.unit.a.vmovdqa64(zmm5, zmm4)?;
+                    self.unit.a.vpermi2d(zmm4, zmm0, zmm1)?;
+                    self.unit.a.vpermi2d(zmm5, zmm2, zmm3)?;
+                    self.unit.a.vinserti64x4(t, zmm4, ymm5, 1)?;
+                }
+                self.put_element(plain, (n, half), target)?;
             }
-            self.put_element(plain, (n, half), target)?;
         }
         Ok(())
     }
 
-    /// Stores a row of words two or four words apart, from `rax` on.
-    fn store_strided(&mut self, plain: &Plain<'_>, n: usize, stride: usize) -> Emitted {
-        let skip = 4 * n;
+    /// Stores rows of words two or four words apart, from `rax` on. Two words of a lane are stored in one piece.
+    fn store_strided(&mut self, plain: &Plain<'_>, words: Words) -> Emitted {
+        let stride = words.stride;
         for half in 0..2 {
-            let value = self.element(plain, (n, half), 0)?;
+            let first = self.element(plain, (0, half), 4)?;
+            let second = if words.count == 2 { self.element(plain, (1, half), 5)? } else { first };
             for part in 0..stride {
-                let first = 16 / stride * part;
-                let apart = self.unit.words(std::array::from_fn(|at| (first + at / stride) as u32));
-                let place = zmmword_ptr(rax + (64 * (stride * half + part) + skip));
-                self.unit.a.vmovdqa64(zmm1, apart)?;
-                self.unit.a.vpermd(zmm1, zmm1, ZMM[usize::from(value)])?;
-                self.unit.a.vmovdqu32(place.k1(), zmm1)?;
+                // Lanes from this one on; where there is one word of each, what is between them is not stored.
+                let lane = 16 / stride * part;
+                let apart = |at: usize| lane + at / stride + 16 * (at % stride % words.count);
+                let apart = self.unit.words(std::array::from_fn(|at| apart(at) as u32));
+                let place = zmmword_ptr(rax + 64 * (stride * half + part));
+                self.unit.a.vmovdqa64(zmm7, apart)?;
+                match words.count {
+                    1 => self.unit.a.vpermd(zmm7, zmm7, ZMM[usize::from(first)])?,
+                    _ => {
+                        self.unit.a.vpermi2d(zmm7, ZMM[usize::from(first)], ZMM[usize::from(second)])?;
+                    }
+                }
+                match (words.mask(), words.count) {
+                    (None, _) => self.unit.a.vmovdqu64(place, zmm7)?,
+                    (_, 1) => self.unit.a.vmovdqu32(place.k1(), zmm7)?,
+                    _ => self.unit.a.vmovdqu64(place.k1(), zmm7)?,
+                }
             }
         }
         Ok(())
     }
 
     /// Loads two rows of 64-bit words whose lanes are one behind the other, from `rax` on: all of memory there is loaded.
-    fn load_pairs(&mut self, plain: &Plain<'_>) -> Emitted {
+    pub(super) fn load_pairs(&mut self, plain: &Plain<'_>) -> Emitted {
         for part in 0..4 {
             for (n, to) in [zmm0, zmm1].into_iter().enumerate() {
                 self.unit.a.vmovdqu64(to, zmmword_ptr(rax + (128 * part + 64 * n)))?;
@@ -129,7 +166,7 @@ impl Emitter<'_> {
     }
 
     /// Stores two rows of 64-bit words in the same way.
-    fn store_pairs(&mut self, plain: &Plain<'_>) -> Emitted {
+    pub(super) fn store_pairs(&mut self, plain: &Plain<'_>) -> Emitted {
         let [Element { slot: Some(first), .. }, Element { slot: Some(second), .. }] = plain.registers[..]
         else {
             return Ok(());

@@ -4,7 +4,7 @@
 
 use super::{CACHED_REGIONS, RowCpu, alone, view};
 use crate::memory::Spaces;
-use crate::memory::cell::{CachedRegion, Unit};
+use crate::memory::cell::{CachedRegion, Scalar};
 use crate::memory::wide::{self, Cpu};
 use softwarp_ir::{Access, Address, Element, Memory};
 use softwarp_num::multiversion;
@@ -90,21 +90,21 @@ multiversion! {
 }
 
 /// The functions that load and store elements, with addresses in rows of such words.
-fn runs<W: wide::Address, T: Unit + Word>() -> [Run; 2] {
+fn runs<W: wide::Address, T: Scalar + Word>() -> [Run; 2] {
     [loads::<W, T>().best(), stores::<W, T>().best()]
 }
 
 multiversion! {
-    fn loads[W: wide::Address, T: Unit + Word][W, T]
+    fn loads[W: wide::Address, T: Scalar + Word][W, T]
         (frame: &mut Frame, direct: &Direct, piece: &CachedRegion<'_>) -> bool: Run = load_directly;
 }
 multiversion! {
-    fn stores[W: wide::Address, T: Unit + Word][W, T]
+    fn stores[W: wide::Address, T: Scalar + Word][W, T]
         (frame: &mut Frame, direct: &Direct, piece: &CachedRegion<'_>) -> bool: Run = store_directly;
 }
 
 #[inline(always)]
-fn load_directly<C: RowCpu, W: wide::Address, T: Unit + Word>(
+fn load_directly<C: RowCpu, W: wide::Address, T: Scalar + Word>(
     _: C,
     frame: &mut Frame,
     direct: &Direct,
@@ -130,7 +130,7 @@ fn load_directly<C: RowCpu, W: wide::Address, T: Unit + Word>(
 }
 
 #[inline(always)]
-fn store_directly<C: RowCpu, W: wide::Address, T: Unit + Word>(
+fn store_directly<C: RowCpu, W: wide::Address, T: Scalar + Word>(
     _: C,
     frame: &mut Frame,
     direct: &Direct,

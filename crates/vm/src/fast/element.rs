@@ -1,12 +1,12 @@
 //! Elements of an access as registers hold them.
 
-use crate::memory::cell::Unit;
+use crate::memory::cell::Scalar;
 use softwarp_ir::Element;
 use softwarp_units::lanes::{Frame, LANES};
 
 /// Writes what was loaded to a register, extended or cut to its width.
 #[inline(always)]
-pub(crate) fn put<T: Unit>(
+pub(crate) fn put<T: Scalar>(
     frame: &mut Frame,
     signed: bool,
     Element { slot, bits: width }: Element,
@@ -50,7 +50,7 @@ pub(crate) fn put<T: Unit>(
 
 /// The elements to be stored of a register.
 #[inline(always)]
-pub(crate) fn elements<T: Unit>(frame: &Frame, Element { slot, bits }: Element) -> [T; LANES] {
+pub(crate) fn elements<T: Scalar>(frame: &Frame, Element { slot, bits }: Element) -> [T; LANES] {
     let mut row = [T::default(); LANES];
     let Some(slot) = slot else { return row };
     if bits >= 64 {

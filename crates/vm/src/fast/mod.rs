@@ -5,18 +5,19 @@
 //! so the register alone is looked at; memory is then found once. Any other case (a lane outside, a misaligned
 //! address, several state spaces) is left to the general functions (`warp/access.rs`), which also find the fault.
 //!
-//! The most common kind of all has its own file (`direct.rs`).
+//! The most common kind of all has its own file (`direct.rs`), and so have accesses of several elements (`vector.rs`).
 //!
 //! Functions are compiled for each level ([`softwarp_num::multiversion!`]). `unsafe` is here for calls of a level's
 //! instructions within them: the token of the level ([`RowCpu`]) says that the CPU has them.
 
 mod direct;
 pub(crate) mod element;
+mod vector;
 
 pub(crate) use direct::Direct;
 
 use crate::memory::Spaces;
-use crate::memory::cell::{LaneOffsets, SharedBytes, Size, Unit};
+use crate::memory::cell::{LaneOffsets, Scalar, SharedBytes, Size};
 use crate::memory::order;
 use crate::memory::wide::{self, Baseline, Cpu, LaneAddresses};
 use element::{elements, put};
@@ -125,16 +126,6 @@ sources! {
     Any: None,
 }
 
-/// The registers of an access.
-#[inline(always)]
-fn registers<S: Source>(access: &Access) -> &[Element] {
-    let registers = &access.registers[..];
-    match registers {
-        [one, ..] if S::IS.is_some() => std::slice::from_ref(one),
-        _ => registers,
-    }
-}
-
 impl Quick {
     /// The functions for an access at an address, with a given number of elements of a given number of bytes. Common accesses have functions
     /// of their own; the others share those that look at the address.
@@ -148,11 +139,11 @@ impl Quick {
             (Memory::Shared, false, false, 1, 8) => Quick::new::<Shared, u64>(),
             (Memory::Generic, false, true, 1, 4) => Quick::new::<Generic, u32>(),
             (Memory::Generic, false, true, 1, 8) => Quick::new::<Generic, u64>(),
-            (.., 1) => Quick::new::<Any, u8>(),
-            (.., 2) => Quick::new::<Any, u16>(),
-            (.., 4) => Quick::new::<Any, u32>(),
-            (.., 8) => Quick::new::<Any, u64>(),
-            _ => Quick::NEVER,
+            (.., 1, 1) => Quick::new::<Any, u8>(),
+            (.., 1, 2) => Quick::new::<Any, u16>(),
+            (.., 1, 4) => Quick::new::<Any, u32>(),
+            (.., 1, 8) => Quick::new::<Any, u64>(),
+            _ => vector::quick(bytes, elements),
         }
     }
 
@@ -163,21 +154,21 @@ impl Quick {
         store: Store::of(|_, _, _, _, _| false),
     };
 
-    fn new<S: Source, T: Unit>() -> Quick {
+    fn new<S: Source, T: Scalar>() -> Quick {
         Quick { near: near::<S, T>().best(), apart: apart::<S, T>().best(), store: stores::<S, T>().best() }
     }
 }
 
 multiversion! {
-    fn near[S: Source, T: Unit][S, T]
+    fn near[S: Source, T: Scalar][S, T]
         (frame: &mut Frame, access: &Access, spaces: &Spaces<'_>, taking: u32, hint: &mut u32) -> bool: Load = load_near;
 }
 multiversion! {
-    fn apart[S: Source, T: Unit][S, T]
+    fn apart[S: Source, T: Scalar][S, T]
         (frame: &mut Frame, access: &Access, spaces: &Spaces<'_>, taking: u32, hint: &mut u32) -> bool: Load = load_apart;
 }
 multiversion! {
-    fn stores[S: Source, T: Unit][S, T]
+    fn stores[S: Source, T: Scalar][S, T]
         (frame: &Frame, access: &Access, spaces: &Spaces<'_>, taking: u32, hint: &mut u32) -> bool: Store = store;
 }
 
@@ -361,15 +352,8 @@ pub(super) fn places<'b>(
     Some((cells, each))
 }
 
-/// Bytes of an access.
 #[inline(always)]
-fn access_bytes<S: Source, T: Unit>(access: &Access) -> u64 {
-    let elements = if S::IS.is_some() { 1 } else { access.registers.len() };
-    (T::BYTES * elements) as u64
-}
-
-#[inline(always)]
-fn load_near<C: RowCpu, S: Source, T: Unit>(
+fn load_near<C: RowCpu, S: Source, T: Scalar>(
     _: C,
     frame: &mut Frame,
     access: &Access,
@@ -378,54 +362,45 @@ fn load_near<C: RowCpu, S: Source, T: Unit>(
     hint: &mut u32,
 ) -> bool {
     let at = At { spaces, taking, hint };
-    let registers = registers::<S>(access);
-    let bytes = access_bytes::<S, T>(access);
+    let [register] = access.registers[..] else { return false };
+    let bytes = T::BYTES as u64;
     let Some((cells, near)) = find_near::<S, C::Cpu>(frame, &access.address, bytes, at) else { return false };
     let mut row = [T::default(); LANES];
-    match (near, registers) {
-        (Near::Same(at), _) => {
-            for (index, &register) in registers.iter().enumerate() {
-                let value = T::load(cells, at as usize + index * T::BYTES);
-                put(frame, access.signed, register, &[value; LANES], taking);
-            }
-        }
+    match (near, register) {
+        (Near::Same(at), _) => row = [T::load(cells, at as usize); LANES],
         // Directly to the register, where no conversion is needed.
-        (Near::Row(at), &[Element { slot: Some(slot), bits: 32 }]) if T::BYTES == 4 => {
+        (Near::Row(at), Element { slot: Some(slot), bits: 32 }) if T::BYTES == 4 => {
             // SAFETY: the CPU has the level: see the head of the file.
             unsafe { cells.read_row::<C::Cpu, u32>(at, &mut frame.narrow[slot.number() as usize].0) }
+            return true;
         }
-        (Near::Row(at), &[Element { slot: Some(slot), bits: 64 }]) if T::BYTES == 8 => {
+        (Near::Row(at), Element { slot: Some(slot), bits: 64 }) if T::BYTES == 8 => {
             // SAFETY: the CPU has the level: see the head of the file.
             unsafe { cells.read_row::<C::Cpu, u64>(at, &mut frame.wide[slot.number() as usize].0) }
+            return true;
         }
-        (Near::Row(at), &[register]) => {
-            // SAFETY: the CPU has the level: see the head of the file.
-            unsafe { cells.read_row::<C::Cpu, T>(at, &mut row) };
-            put(frame, access.signed, register, &row, taking);
-        }
-        (near, &[register]) => {
+        // SAFETY: the CPU has the level: see the head of the file.
+        (Near::Row(at), _) => unsafe { cells.read_row::<C::Cpu, T>(at, &mut row) },
+        (Near::SameHalves([first, second]), _) => {
             let (low, high) = row.split_at_mut(LANES / 2);
-            match near {
-                Near::SameHalves([first, second]) => {
-                    low.fill(T::load(cells, first as usize));
-                    high.fill(T::load(cells, second as usize));
-                }
-                // SAFETY: the CPU has the level: see the head of the file.
-                Near::RowHalves([first, second]) => unsafe {
-                    cells.read_row::<C::Cpu, T>(first, low);
-                    cells.read_row::<C::Cpu, T>(second, high);
-                },
-                Near::Same(_) | Near::Row(_) => return false,
-            }
-            put(frame, access.signed, register, &row, taking);
+            low.fill(T::load(cells, first as usize));
+            high.fill(T::load(cells, second as usize));
         }
-        _ => return false,
+        (Near::RowHalves([first, second]), _) => {
+            let (low, high) = row.split_at_mut(LANES / 2);
+            // SAFETY: the CPU has the level: see the head of the file.
+            unsafe {
+                cells.read_row::<C::Cpu, T>(first, low);
+                cells.read_row::<C::Cpu, T>(second, high);
+            }
+        }
     }
+    put(frame, access.signed, register, &row, taking);
     true
 }
 
 #[inline(always)]
-fn load_apart<C: RowCpu, S: Source, T: Unit>(
+fn load_apart<C: RowCpu, S: Source, T: Scalar>(
     _: C,
     frame: &mut Frame,
     access: &Access,
@@ -434,38 +409,26 @@ fn load_apart<C: RowCpu, S: Source, T: Unit>(
     hint: &mut u32,
 ) -> bool {
     let at = At { spaces, taking, hint };
-    let mut rest = registers::<S>(access);
-    let bytes = access_bytes::<S, T>(access);
+    let [register] = access.registers[..] else { return false };
     let mut each = [0; LANES];
-    let found = find_each::<S, C::Cpu>(frame, &access.address, bytes, at, &mut each);
+    let found = find_each::<S, C::Cpu>(frame, &access.address, T::BYTES as u64, at, &mut each);
     let Some(places) = found else { return false };
-    let mut skip = 0;
-    while let Some(&register) = rest.first() {
-        // Two registers with one read of each lane.
-        if T::BYTES == 4
-            && let Some(&second) = rest.get(1)
-        {
-            // SAFETY: the CPU has the level: see the head of the file.
-            let row = unsafe { places.gather::<C::Cpu, u64>(skip) };
-            let (mut low, mut high) = ([T::default(); LANES], [T::default(); LANES]);
-            for lane in 0..LANES {
-                (low[lane], high[lane]) = (T::from_word(row[lane]), T::from_word(row[lane] >> 32));
-            }
-            put(frame, access.signed, register, &low, taking);
-            put(frame, access.signed, second, &high, taking);
-            (rest, skip) = (&rest[2..], skip + 8);
-            continue;
-        }
-        // SAFETY: the CPU has the level: see the head of the file.
-        let row = unsafe { places.gather::<C::Cpu, T>(skip) };
-        put(frame, access.signed, register, &row, taking);
-        (rest, skip) = (&rest[1..], skip + T::BYTES as u64);
-    }
+    // SAFETY: the CPU has the level: see the head of the file.
+    let row = unsafe { places.gather::<C::Cpu, T>(0) };
+    put(frame, access.signed, register, &row, taking);
     true
 }
 
+/// Whether a store to memory is left to the general functions, which report the fault: kernel parameters must not be
+/// written.
 #[inline(always)]
-fn store<C: RowCpu, S: Source, T: Unit>(
+fn is_refused<S: Source>(cells: &SharedBytes, spaces: &Spaces<'_>) -> bool {
+    let checked = matches!(S::IS, None | Some((Memory::Generic | Memory::Kernel, _)));
+    checked && std::ptr::eq(cells, spaces.parameters)
+}
+
+#[inline(always)]
+fn store<C: RowCpu, S: Source, T: Scalar>(
     _: C,
     frame: &Frame,
     access: &Access,
@@ -473,36 +436,31 @@ fn store<C: RowCpu, S: Source, T: Unit>(
     taking: u32,
     hint: &mut u32,
 ) -> bool {
-    let registers = registers::<S>(access);
-    let bytes = access_bytes::<S, T>(access);
-    // Kernel parameters must not be written; the general functions report the fault.
-    let checked = matches!(S::IS, None | Some((Memory::Generic | Memory::Kernel, _)));
-    let refused = |cells: &SharedBytes| checked && std::ptr::eq(cells, spaces.parameters);
+    let [register] = access.registers[..] else { return false };
+    let bytes = T::BYTES as u64;
     let near = find_near::<S, C::Cpu>(frame, &access.address, bytes, At { spaces, taking, hint: &mut *hint });
-    match (near, registers) {
-        (Some((cells, _)), _) if refused(cells) => return false,
-        (Some((cells, Near::Row(at))), &[Element { slot: Some(slot), bits: ..=32 }]) if T::BYTES == 4 => {
+    match (near, register) {
+        (Some((cells, _)), _) if is_refused::<S>(cells, spaces) => return false,
+        (Some((cells, Near::Row(at))), Element { slot: Some(slot), bits: ..=32 }) if T::BYTES == 4 => {
             // SAFETY: the CPU has the level: see the head of the file.
             unsafe { cells.write_row::<C::Cpu, u32>(at, &frame.narrow[slot.number() as usize].0) };
         }
-        (Some((cells, Near::Row(at))), &[Element { slot: Some(slot), bits: 64 }]) if T::BYTES == 8 => {
+        (Some((cells, Near::Row(at))), Element { slot: Some(slot), bits: 64 }) if T::BYTES == 8 => {
             // SAFETY: the CPU has the level: see the head of the file.
             unsafe { cells.write_row::<C::Cpu, u64>(at, &frame.wide[slot.number() as usize].0) };
         }
         (Some((cells, Near::Same(at))), _) => {
             let last = order::winner(bytes, taking);
-            for (index, &register) in registers.iter().enumerate() {
-                elements::<T>(frame, register)[last].store(cells, at as usize + index * T::BYTES);
-            }
+            elements::<T>(frame, register)[last].store(cells, at as usize);
         }
         _ => {
             let mut each = [0; LANES];
             let at = At { spaces, taking, hint };
             let places = find_each::<S, C::Cpu>(frame, &access.address, bytes, at, &mut each);
-            let Some(places) = places.filter(|places| !refused(places.cells())) else { return false };
-            for (index, &register) in registers.iter().enumerate() {
-                places.scatter((index * T::BYTES) as u64, &elements::<T>(frame, register), taking);
-            }
+            let Some(places) = places.filter(|places| !is_refused::<S>(places.cells(), spaces)) else {
+                return false;
+            };
+            places.scatter(0, &elements::<T>(frame, register), taking);
         }
     }
     true

@@ -15,15 +15,12 @@
 //! What is relied on beyond the language: accesses of different widths to one place may race. Rust leaves that
 //! undefined; x86-64 and AArch64 define it, each byte being one that was written.
 
-use super::order;
-#[cfg(target_arch = "x86_64")]
-use super::wide::copy_words;
-use super::wide::{Address, Cpu, LaneAddresses, WHOLE_MOVES};
+use super::wide::{Address, Cpu, LaneAddresses};
+use super::{order, sixteen};
 use softwarp_units::lanes::LANES;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Memory of a fixed size that threads share, zero at first unless the host lends it.
 pub struct SharedBytes {
@@ -113,11 +110,26 @@ pub(crate) trait Unit: Copy + Default + PartialEq {
     /// As of [`Unit::load_from`].
     unsafe fn store_to(self, place: *mut u8);
 
+    /// From the low bits of two words, the low one first.
+    fn of_words(words: [u64; 2]) -> Self;
+
+    /// As two words, extended with zeros.
+    fn words(self) -> [u64; 2];
+}
+
+/// An element of at most 8 bytes.
+pub(crate) trait Scalar: Unit {
     /// From the low bits of a word.
-    fn from_word(word: u64) -> Self;
+    #[inline(always)]
+    fn from_word(word: u64) -> Self {
+        Self::of_words([word, 0])
+    }
 
     /// As a word, extended with zeros.
-    fn to_word(self) -> u64;
+    #[inline(always)]
+    fn to_word(self) -> u64 {
+        self.words()[0]
+    }
 }
 
 /// An atomic integer of at most 64 bits.
@@ -170,15 +182,17 @@ macro_rules! unit {
             }
 
             #[inline(always)]
-            fn from_word(word: u64) -> Self {
+            fn of_words([word, _]: [u64; 2]) -> Self {
                 word as $unit
             }
 
             #[inline(always)]
-            fn to_word(self) -> u64 {
-                self.into()
+            fn words(self) -> [u64; 2] {
+                [self.into(), 0]
             }
         }
+
+        impl Scalar for $unit {}
     };
 }
 
@@ -186,6 +200,62 @@ unit!(u8, AtomicU8);
 unit!(u16, AtomicU16);
 unit!(u32, AtomicU32);
 unit!(u64, AtomicU64);
+
+/// 16 bytes, which are accessed in one piece, too ([`sixteen`]).
+impl Unit for u128 {
+    const BYTES: usize = 16;
+
+    #[inline(always)]
+    fn load(cells: &SharedBytes, at: usize) -> Self {
+        let place = cells.sixteen(at);
+        // SAFETY: 16 bytes are there, aligned; see the head of the file.
+        unsafe { sixteen::load(place) }
+    }
+
+    #[inline(always)]
+    fn store(self, cells: &SharedBytes, at: usize) {
+        let place = cells.sixteen(at);
+        // SAFETY: as above. The words are atomics, so they may be written through a shared reference.
+        unsafe { sixteen::store(place.cast_mut(), self) }
+    }
+
+    #[inline(always)]
+    fn update(cells: &SharedBytes, at: usize, mut f: impl FnMut(Self) -> Self) -> Self {
+        let place = cells.sixteen(at).cast_mut();
+        let mut before = u128::load(cells, at);
+        loop {
+            let after = f(before);
+            // SAFETY: as above.
+            let now = unsafe { sixteen::compare_exchange(place, before, after) };
+            if now == before {
+                return before;
+            }
+            before = now;
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load_from(place: *const u8) -> Self {
+        // SAFETY: as the caller says; see the head of the file.
+        unsafe { sixteen::load(place) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_to(self, place: *mut u8) {
+        // SAFETY: as the caller says; see the head of the file.
+        unsafe { sixteen::store(place, self) }
+    }
+
+    #[inline(always)]
+    fn of_words([low, high]: [u64; 2]) -> Self {
+        u128::from(high) << 64 | u128::from(low)
+    }
+
+    #[inline(always)]
+    fn words(self) -> [u64; 2] {
+        [self as u64, (self >> 64) as u64]
+    }
+}
 
 /// The place of an element.
 #[inline(always)]
@@ -195,9 +265,6 @@ fn place<A: AtomicInteger>(cells: &SharedBytes, at: usize) -> &A {
     // SAFETY: inside and aligned, as just seen (there are at least 16 bytes); see the head of the file.
     unsafe { &*cells.start().add(at).cast::<A>() }
 }
-
-/// Words that are copied at once.
-const ROW_WORDS: usize = 16;
 
 /// Bytes of a line of the host's caches. An access to two lines takes longer than one to a single line.
 const LINE: usize = 64;
@@ -209,8 +276,10 @@ impl SharedBytes {
         SharedBytes::aligned(bytes, LINE)
     }
 
-    /// The same, at a multiple of a power of two.
+    /// The same, at a multiple of a power of two, which is at least 16: that is what makes a multiple of 16 aligned for
+    /// 16 bytes.
     pub(super) fn aligned(bytes: u64, alignment: usize) -> Option<SharedBytes> {
+        let alignment = alignment.max(16);
         // An allocator that is asked for an alignment writes the zeros itself. More bytes are asked for instead.
         let (bytes, unit) = (usize::try_from(bytes).ok()?, align_of::<AtomicU64>());
         let capacity = (bytes / 8).checked_add(2)?.checked_mul(8)?;
@@ -218,7 +287,7 @@ impl SharedBytes {
         let layout = Layout::from_size_align(capacity.checked_add(more)?, unit).ok()?;
         // SAFETY: the layout is not empty.
         let allocated = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        let skipped = (allocated.as_ptr() as usize).wrapping_neg() % alignment.max(unit);
+        let skipped = (allocated.as_ptr() as usize).wrapping_neg() % alignment;
         // SAFETY: at most `more` bytes are skipped, since both addresses are multiples of `unit`.
         let start = unsafe { allocated.add(skipped) };
         Some(SharedBytes { start, capacity, bytes, owner: Owner::Allocated(allocated, layout) })
@@ -227,7 +296,7 @@ impl SharedBytes {
     /// Memory of the host.
     ///
     /// # Safety
-    /// From `start` on there are at least that many bytes, at least 16. `start` is a multiple of 8. The bytes stay valid
+    /// From `start` on there are at least that many bytes, at least 16. `start` is a multiple of 16. The bytes stay valid
     /// for as long as this exists, and others only access them atomically meanwhile, or not at the same time.
     pub(super) unsafe fn lent(start: NonNull<u8>, bytes: usize) -> SharedBytes {
         SharedBytes { start, capacity: bytes, bytes, owner: Owner::Host }
@@ -257,14 +326,6 @@ impl SharedBytes {
     pub(crate) fn words(&self) -> &[AtomicU32] {
         // SAFETY: that many are inside, and they are aligned; see the head of the file.
         unsafe { std::slice::from_raw_parts(self.start().cast(), self.capacity / 4) }
-    }
-
-    /// The words of 64 bits from a place on, which is a multiple of 8.
-    fn long_words(&self, at: usize) -> &[AtomicU64] {
-        // SAFETY: that many are inside, and they are aligned; see the head of the file.
-        let words: &[AtomicU64] =
-            unsafe { std::slice::from_raw_parts(self.start().cast(), self.capacity / 8) };
-        words.get(at / 8..).unwrap_or_default()
     }
 
     /// Whether a given number of elements can begin at a place.
@@ -336,72 +397,85 @@ impl SharedBytes {
         unsafe { self.start.as_ptr().write_bytes(0, self.capacity) };
     }
 
-    /// Copies bytes out.
+    /// Where 16 aligned bytes are.
+    #[inline(always)]
+    fn sixteen(&self, at: usize) -> *const u8 {
+        assert!(self.has::<u128>(at, 1), "places are checked before");
+        // SAFETY: inside, as just seen.
+        unsafe { self.start().add(at) }
+    }
+
+    /// How many bytes of so many from a place on are accessed next, in one piece: at most 16.
+    #[inline(always)]
+    fn next_piece(at: usize, left: usize) -> u32 {
+        1 << (at | 16).trailing_zeros().min(left.ilog2())
+    }
+
+    /// Copies bytes out: each aligned piece of up to 16 bytes at once.
     pub fn read(&self, at: u64, into: &mut [u8]) {
-        let mut at = at as usize;
-        let head = (at.wrapping_neg() & 7).min(into.len());
-        let (head, rest) = into.split_at_mut(head);
-        for byte in head {
-            *byte = u8::load(self, at);
-            at += 1;
-        }
-        let (words, tail) = rest.as_chunks_mut::<8>();
-        assert!(words.is_empty() || self.has::<u64>(at, words.len()), "places are checked before");
-        let whole = if WHOLE_MOVES { words.len() / ROW_WORDS * ROW_WORDS } else { 0 };
-        let (rows, words) = words.split_at_mut(whole);
-        #[cfg(target_arch = "x86_64")]
-        if !rows.is_empty() {
-            // SAFETY: the words are inside, as just seen, and the bytes are a slice.
-            unsafe { copy_words(self.start().add(at), rows.as_mut_ptr().cast(), rows.len()) };
-        }
-        at += 8 * rows.len();
-        let from = self.long_words(at);
-        at += 8 * words.len();
-        for (word, from) in words.iter_mut().zip(from) {
-            *word = from.load(Ordering::Relaxed).to_le_bytes();
-        }
-        for byte in tail {
-            *byte = u8::load(self, at);
-            at += 1;
+        let (mut at, mut rest) = (at as usize, into);
+        while !rest.is_empty() {
+            let read;
+            (read, rest) = match Self::next_piece(at, rest.len()) {
+                16 => {
+                    let count = rest.len() / 16 * 16;
+                    let (pieces, others) = rest.split_at_mut(count);
+                    let pieces = pieces.as_chunks_mut().0;
+                    assert!(self.has::<u128>(at, pieces.len()), "places are checked before");
+                    // SAFETY: all of them are inside and aligned, as just seen.
+                    unsafe { sixteen::read(self.start().add(at), pieces) };
+                    (count, others)
+                }
+                8 => self.read_one::<u64, 8>(at, rest),
+                4 => self.read_one::<u32, 4>(at, rest),
+                2 => self.read_one::<u16, 2>(at, rest),
+                _ => self.read_one::<u8, 1>(at, rest),
+            };
+            at += read;
         }
     }
 
-    /// Copies bytes in.
+    /// Copies one element out. Returns its bytes, and the rest of the slice.
+    #[inline(always)]
+    fn read_one<'a, T: Scalar, const N: usize>(&self, at: usize, into: &'a mut [u8]) -> (usize, &'a mut [u8]) {
+        let (bytes, rest) = into.split_at_mut(N);
+        bytes.copy_from_slice(&T::load(self, at).to_word().to_le_bytes()[..N]);
+        (N, rest)
+    }
+
+    /// Copies bytes in: each aligned piece of up to 16 bytes at once.
     pub fn write(&self, at: u64, bytes: &[u8]) {
-        let mut at = at as usize;
-        let (head, rest) = bytes.split_at((at.wrapping_neg() & 7).min(bytes.len()));
-        for byte in head {
-            byte.store(self, at);
-            at += 1;
-        }
-        let (words, tail) = rest.as_chunks::<8>();
-        // The bounds are checked once for all of them.
-        assert!(words.is_empty() || self.has::<u64>(at, words.len()), "places are checked before");
-        let whole = if WHOLE_MOVES { words.len() / ROW_WORDS * ROW_WORDS } else { 0 };
-        let (rows, words) = words.split_at(whole);
-        #[cfg(target_arch = "x86_64")]
-        if !rows.is_empty() {
-            let to = self.start().cast_mut();
-            // SAFETY: the words are inside, as just seen, and the bytes are a slice. The words are atomics, so they may be
-            // written through a shared reference.
-            unsafe { copy_words(rows.as_ptr().cast(), to.add(at), rows.len()) };
-        }
-        at += 8 * rows.len();
-        let to = self.long_words(at);
-        for (word, to) in words.iter().zip(to) {
-            to.store(u64::from_le_bytes(*word), Ordering::Relaxed);
-        }
-        at += 8 * words.len();
-        for byte in tail {
-            byte.store(self, at);
-            at += 1;
+        let (mut at, mut rest) = (at as usize, bytes);
+        while !rest.is_empty() {
+            let written;
+            (written, rest) = match Self::next_piece(at, rest.len()) {
+                16 => {
+                    let count = rest.len() / 16 * 16;
+                    let (pieces, others) = rest.split_at(count);
+                    let pieces = pieces.as_chunks().0;
+                    assert!(self.has::<u128>(at, pieces.len()), "places are checked before");
+                    // SAFETY: all of them are inside and aligned, as just seen. The words are atomics, so they may be
+                    // written through a shared reference.
+                    unsafe { sixteen::write(pieces, self.start().add(at).cast_mut()) };
+                    (count, others)
+                }
+                8 => self.write_one::<u64, 8>(at, rest),
+                4 => self.write_one::<u32, 4>(at, rest),
+                2 => self.write_one::<u16, 2>(at, rest),
+                _ => self.write_one::<u8, 1>(at, rest),
+            };
+            at += written;
         }
     }
 
-    /// Holds off all other users of 128-bit elements that must be whole, which are two words to the host.
-    pub(crate) fn lock_pairs() -> MutexGuard<'static, ()> {
-        static LOCK: Mutex<()> = Mutex::new(());
-        LOCK.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Copies one element in. Returns its bytes, and the rest of the slice.
+    #[inline(always)]
+    fn write_one<'a, T: Scalar, const N: usize>(&self, at: usize, bytes: &'a [u8]) -> (usize, &'a [u8]) {
+        let (bytes, rest) = bytes.split_at(N);
+        let mut word = [0; 8];
+        word[..N].copy_from_slice(bytes);
+        T::from_word(u64::from_le_bytes(word)).store(self, at);
+        (N, rest)
     }
 }
 

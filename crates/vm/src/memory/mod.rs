@@ -12,6 +12,7 @@ pub(crate) mod local;
 pub(crate) mod order;
 mod reserved;
 pub(crate) mod shared;
+mod sixteen;
 pub(crate) mod wide;
 
 use crate::fault::{BadAccess, Nearest, Problem, Relative, Use, What};

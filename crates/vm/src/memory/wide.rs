@@ -199,32 +199,6 @@ impl Cpu for Baseline {
     }
 }
 
-// Of the C library, which chooses how to copy large amounts by the CPU's caches.
-#[cfg(target_arch = "x86_64")]
-unsafe extern "C" {
-    fn memcpy(to: *mut u8, from: *const u8, bytes: usize) -> *mut u8;
-}
-
-/// The size in bytes from which copies are left to the C library, which uses non-temporal stores for large ones.
-#[cfg(target_arch = "x86_64")]
-const LARGE: usize = 1 << 20;
-
-/// Copies words, a multiple of 16, between a slice and memory that threads share.
-///
-/// # Safety
-/// Both sides have room for as many, at multiples of 8 in the shared memory. While this runs, others only access what is in
-/// memory that threads share, and atomically.
-#[cfg(target_arch = "x86_64")]
-pub(crate) unsafe fn copy_words(from: *const u8, to: *mut u8, count: usize) {
-    if 8 * count < LARGE {
-        // SAFETY: as the caller says; every CPU has the level.
-        return unsafe { Baseline::copy::<u64>(from, to, count) };
-    }
-    // SAFETY: as the caller says: both sides have this many bytes, and a slice and memory of a device do not overlap. The
-    // function moves by vectors, as the code here does; what the head of the file says of those holds for it.
-    unsafe { memcpy(to, from, 8 * count) };
-}
-
 /// AVX2.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Avx2;
@@ -312,7 +286,7 @@ impl Cpu for Avx512 {
 
     #[inline(always)]
     unsafe fn gather<T: Unit>(start: *const u8, at: &[u64; LANES], into: &mut [T; LANES]) {
-        if !WHOLE_MOVES || T::BYTES < 4 {
+        if !WHOLE_MOVES || !matches!(T::BYTES, 4 | 8) {
             // SAFETY: the same, and the CPU has the lower level, too.
             return unsafe { Baseline::gather::<T>(start, at, into) };
         }

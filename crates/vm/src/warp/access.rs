@@ -11,9 +11,48 @@ use super::used::Used;
 use super::{Activation, Env, HINTS, Warp};
 use crate::fast::{At, Quick};
 use crate::fault::{FaultKind, Tried, Trouble};
-use crate::memory::cell::SharedBytes;
-use softwarp_ir::{Access, Address, Memory};
+use softwarp_ir::{Access, Address, Element, Memory};
+use softwarp_units::lanes::LANES;
 use std::sync::atomic::{Ordering, fence};
+
+/// How the elements of a lane's access are moved: in one piece of up to 16 bytes, or in several of 16 bytes. Other threads
+/// see none of a piece or all of it.
+struct Pieces {
+    /// Bytes of a piece.
+    bytes: u64,
+    /// Bytes of an element.
+    element: u64,
+}
+
+impl Pieces {
+    fn of(access: &Access, used: &Used<'_>) -> Pieces {
+        Pieces { bytes: used.bytes.clamp(1, 16), element: u64::from(access.bytes).clamp(1, 16) }
+    }
+
+    /// The registers of each piece, and how far it is from the first.
+    fn iter<'a>(&self, access: &'a Access) -> impl Iterator<Item = (&'a [Element], u64)> + use<'a> {
+        let registers = access.registers.chunks((self.bytes / self.element).max(1) as usize);
+        registers.zip((0..).step_by(self.bytes as usize))
+    }
+
+    /// In which word of a piece an element is, how far from its lowest bit, and the mask of its bits.
+    fn place(&self, index: usize) -> (usize, u64, u64) {
+        let bits = 8 * self.element * index as u64 % 128;
+        (bits as usize / 64, bits % 64, u64::MAX >> (64 - 8 * self.element.min(8)))
+    }
+
+    /// An element of all lanes, extended with zeros.
+    fn element(&self, words: &[[u64; 2]; LANES], index: usize) -> [u64; LANES] {
+        let (word, by, mask) = self.place(index);
+        std::array::from_fn(|lane| words[lane][word] >> by & mask)
+    }
+
+    /// Puts an element of all lanes into pieces that have none of it yet.
+    fn put(&self, words: &mut [[u64; 2]; LANES], index: usize, row: &[u64; LANES]) {
+        let (word, by, mask) = self.place(index);
+        (0..LANES).for_each(|lane| words[lane][word] |= (row[lane] & mask) << by);
+    }
+}
 
 impl Warp {
     /// `ld`
@@ -53,27 +92,24 @@ impl Warp {
                 return load_private(frame, memory, base, access, group);
             }
             let frame = &mut activation.frame;
-            for (index, &element) in access.registers.iter().enumerate() {
-                let skip = index as u64 * u64::from(access.bytes);
-                let mask = group.lanes;
-                let row = match access.bytes {
+            let pieces = Pieces::of(access, &used);
+            for (registers, skip) in pieces.iter(access) {
+                let words = match pieces.bytes {
+                    1 => group.load::<u8>(spaces, skip)?,
+                    2 => group.load::<u16>(spaces, skip)?,
                     4 => group.load::<u32>(spaces, skip)?,
                     8 => group.load::<u64>(spaces, skip)?,
-                    2 => group.load::<u16>(spaces, skip)?,
-                    1 => group.load::<u8>(spaces, skip)?,
-                    _ => {
-                        // These are two words for the host. A strong access must be atomic as a whole.
-                        let _guard = access.order.is_strong().then(SharedBytes::lock_pairs);
-                        let low = group.load::<u64>(spaces, skip)?;
-                        let high = group.load::<u64>(spaces, skip + 8)?;
-                        if let Some(slot) = element.slot {
-                            frame.set_row(slot, low, mask);
-                            frame.set_row(slot.next(), high, mask);
-                        }
-                        continue;
-                    }
+                    _ => group.load::<u128>(spaces, skip)?,
                 };
-                extend(frame, access, element, row, mask);
+                for (index, &element) in registers.iter().enumerate() {
+                    match element.slot {
+                        Some(slot) if access.bytes == 16 => {
+                            frame.set_row(slot, words.map(|[low, _]| low), group.lanes);
+                            frame.set_row(slot.next(), words.map(|[_, high]| high), group.lanes);
+                        }
+                        _ => extend(frame, access, element, pieces.element(&words, index), group.lanes),
+                    }
+                }
             }
             Ok(())
         })
@@ -117,19 +153,24 @@ impl Warp {
                 return store_private(frame, memory, base, access, group);
             }
             let frame = &activation.frame;
-            for (index, &element) in access.registers.iter().enumerate() {
-                let skip = index as u64 * u64::from(access.bytes);
-                match access.bytes {
-                    1 => group.store::<u8>(spaces, skip, &words(frame, element))?,
-                    2 => group.store::<u16>(spaces, skip, &words(frame, element))?,
-                    4 => group.store::<u32>(spaces, skip, &words(frame, element))?,
-                    8 => group.store::<u64>(spaces, skip, &words(frame, element))?,
-                    _ => {
-                        let [low, high] = halves(frame, element);
-                        let _guard = access.order.is_strong().then(SharedBytes::lock_pairs);
-                        group.store::<u64>(spaces, skip, &low)?;
-                        group.store::<u64>(spaces, skip + 8, &high)?;
+            let pieces = Pieces::of(access, &used);
+            for (registers, skip) in pieces.iter(access) {
+                let mut row = [[0; 2]; LANES];
+                for (index, &element) in registers.iter().enumerate() {
+                    match access.bytes {
+                        16 => {
+                            let [low, high] = halves(frame, element);
+                            row = std::array::from_fn(|lane| [low[lane], high[lane]]);
+                        }
+                        _ => pieces.put(&mut row, index, &words(frame, element)),
                     }
+                }
+                match pieces.bytes {
+                    1 => group.store::<u8>(spaces, skip, &row)?,
+                    2 => group.store::<u16>(spaces, skip, &row)?,
+                    4 => group.store::<u32>(spaces, skip, &row)?,
+                    8 => group.store::<u64>(spaces, skip, &row)?,
+                    _ => group.store::<u128>(spaces, skip, &row)?,
                 }
             }
             Ok(())

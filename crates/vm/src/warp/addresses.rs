@@ -178,20 +178,20 @@ impl Group {
         matches!(self.memory, Memory::Local | Memory::Function)
     }
 
-    /// An element of all lanes that take part.
-    pub(super) fn load<T: Unit>(&self, spaces: &Spaces<'_>, skip: u64) -> Tried<[u64; LANES]> {
+    /// A piece of memory of all lanes that take part, as words.
+    pub(super) fn load<T: Unit>(&self, spaces: &Spaces<'_>, skip: u64) -> Tried<[[u64; 2]; LANES]> {
         if self.shape.uniform {
             let (cells, at) = self.judge(spaces, first(self.lanes), Use::Read)?;
-            return Ok([T::load(cells, (at + skip) as usize).to_word(); LANES]);
+            return Ok([T::load(cells, (at + skip) as usize).words(); LANES]);
         }
         if self.memory == Memory::Constant && self.shape.aligned && self.is_constant(spaces) {
             let cells = &spaces.constant.cells;
-            return Ok(self.addresses.map(|at| T::load(cells, (at + skip) as usize).to_word()));
+            return Ok(self.addresses.map(|at| T::load(cells, (at + skip) as usize).words()));
         }
-        let mut row = [0; LANES];
+        let mut row = [[0; 2]; LANES];
         for lane in lanes(self.lanes) {
             let (cells, at) = self.judge(spaces, lane, Use::Read)?;
-            row[lane] = T::load(cells, (at + skip) as usize).to_word();
+            row[lane] = T::load(cells, (at + skip) as usize).words();
         }
         Ok(row)
     }
@@ -202,14 +202,19 @@ impl Group {
         high.checked_add(self.bytes).is_some_and(|end| spaces.constant.holds(low, end - low))
     }
 
-    /// Writes an element of all lanes that take part, the one that wins last; none if one of them must not.
-    pub(super) fn store<T: Unit>(&self, spaces: &Spaces<'_>, skip: u64, row: &[u64; LANES]) -> Tried<()> {
+    /// Writes a piece of all lanes that take part, the one that wins last; none if one of them must not.
+    pub(super) fn store<T: Unit>(
+        &self,
+        spaces: &Spaces<'_>,
+        skip: u64,
+        row: &[[u64; 2]; LANES],
+    ) -> Tried<()> {
         for lane in lanes(self.lanes) {
             self.judge(spaces, lane, Use::Write)?;
         }
         for lane in order::storing(self.bytes).filter(|&lane| has_lane(self.lanes, lane)) {
             let (cells, at) = self.judge(spaces, lane, Use::Write)?;
-            T::from_word(row[lane]).store(cells, (at + skip) as usize);
+            T::of_words(row[lane]).store(cells, (at + skip) as usize);
         }
         Ok(())
     }

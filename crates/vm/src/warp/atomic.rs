@@ -8,7 +8,7 @@ use super::used::Used;
 use super::{Env, HINTS, Warp};
 use crate::fast::{self, At};
 use crate::fault::{FaultKind, Problem, Tried, Trouble};
-use crate::memory::cell::{SharedBytes, Unit};
+use crate::memory::cell::{Scalar, SharedBytes, Unit};
 use softwarp_ir::{Atomic, AtomicOp, Memory, Slot};
 use softwarp_isa::Type;
 use softwarp_num::half::{Bfloat16, Binary16, Half};
@@ -158,7 +158,7 @@ struct Operands<'a> {
 
 impl Operands<'_> {
     /// Updates the words of the lanes, one after the other: what was there before.
-    fn update<T: Unit>(&self, places: &[(&SharedBytes, u64); LANES], taking: u32) -> [u64; LANES] {
+    fn update<T: Scalar>(&self, places: &[(&SharedBytes, u64); LANES], taking: u32) -> [u64; LANES] {
         let mut before = [0; LANES];
         for lane in lanes(taking) {
             let (cells, at) = places[lane];
@@ -177,20 +177,20 @@ fn operand(frame: &Frame, slot: Slot, element: u64) -> [u64; LANES] {
 /// `exch` and `cas` of 128 bits: what was there before, low and high halves.
 fn pairs(places: &[(&SharedBytes, u64); LANES], op: AtomicOp, b: Halves, c: Halves, taking: u32) -> Halves {
     let (mut low, mut high) = ([0; LANES], [0; LANES]);
-    let _guard = SharedBytes::lock_pairs();
     for lane in lanes(taking) {
         let (cells, at) = (places[lane].0, places[lane].1 as usize);
-        (low[lane], high[lane]) = (u64::load(cells, at), u64::load(cells, at + 8));
-        if op != AtomicOp::Cas || (low[lane], high[lane]) == (b.0[lane], b.1[lane]) {
-            c.0[lane].store(cells, at);
-            c.1[lane].store(cells, at + 8);
-        }
+        let [b, c] = [b, c].map(|(low, high)| u128::of_words([low[lane], high[lane]]));
+        let before = u128::update(cells, at, |before| match op {
+            AtomicOp::Cas if before != b => before,
+            _ => c,
+        });
+        [low[lane], high[lane]] = before.words();
     }
     (low, high)
 }
 
 #[inline]
-pub(super) fn apply<T: Unit>(cells: &SharedBytes, at: usize, alone: bool, f: impl Fn(u64) -> u64) -> u64 {
+pub(super) fn apply<T: Scalar>(cells: &SharedBytes, at: usize, alone: bool, f: impl Fn(u64) -> u64) -> u64 {
     if alone {
         let before = T::load(cells, at).to_word();
         T::from_word(f(before)).store(cells, at);

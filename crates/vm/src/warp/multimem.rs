@@ -10,7 +10,7 @@ use super::run::Flow;
 use super::{Activation, Env, Split, Warp};
 use crate::fault::{BadAccess, FaultKind, Problem, Tried, Trouble, Use};
 use crate::memory::Spaces;
-use crate::memory::cell::{SharedBytes, Unit};
+use crate::memory::cell::{Scalar, SharedBytes, Unit};
 use crate::sanitize::{Actor, Sanitizer, ShadowAddress, Touch};
 use softwarp_ir::multimem::{MultimemKind, MultimemOp};
 use softwarp_ir::{AtomicOp, Element, Memory};
@@ -97,16 +97,6 @@ fn load(cells: &SharedBytes, at: u64, bytes: u64) -> u64 {
     }
 }
 
-fn store(cells: &SharedBytes, at: u64, bytes: u64, word: u64) {
-    let at = at as usize;
-    match bytes {
-        1 => u8::from_word(word).store(cells, at),
-        2 => u16::from_word(word).store(cells, at),
-        4 => u32::from_word(word).store(cells, at),
-        _ => word.store(cells, at),
-    }
-}
-
 /// A lane's word of a register.
 fn word(frame: &Frame, element: Element, lane: usize) -> u64 {
     match (element.slot, element.bits) {
@@ -142,14 +132,20 @@ impl Warp {
             found.push((lane, at.collect::<Result<Vec<_>, _>>().map_err(bad)?));
         }
         for (lane, places) in found {
+            if let MultimemKind::Store = op.kind {
+                let values = op.data.iter().map(|&data| word(frame, data, lane));
+                let bytes: Vec<u8> =
+                    values.flat_map(|value| value.to_le_bytes().into_iter().take(element as usize)).collect();
+                // In one piece at each place.
+                places.iter().for_each(|(cells, at)| cells.write(*at, &bytes));
+                continue;
+            }
             let registers = if op.d.is_empty() { &op.data } else { &op.d };
             for (index, &register) in registers.iter().enumerate() {
                 let skip = index as u64 * element;
                 let value = op.data.get(index).map_or(0, |data| word(frame, *data, lane));
                 match op.kind {
-                    MultimemKind::Store => {
-                        places.iter().for_each(|(cells, at)| store(cells, at + skip, element, value));
-                    }
+                    MultimemKind::Store => {}
                     MultimemKind::Reduce(reduction) => {
                         let combine = combination(reduction, op.ty, true, true);
                         let f = |before| combine(before, value, 0);

@@ -155,51 +155,34 @@ fn perform(frame: &mut Frame, array: &Array, op: &SurfaceOp, spots: &Spots, taki
     let cells = &array.cells;
     match op.access {
         SurfaceAccess::Load => {
+            let size = usize::from(op.bytes);
+            let texels = spots.map(|spot| {
+                let mut texel = Texel::default();
+                if let Some(spot) = spot {
+                    cells.read(spot as u64, &mut texel[..(size * op.d.len()).min(16)]);
+                }
+                texel
+            });
             for (n, &d) in op.d.iter().enumerate() {
-                let at = n * usize::from(op.bytes);
+                let row = texels.map(|texel| channel(&texel, n * size, size));
                 match op.bytes {
-                    8 => {
-                        let row = spots.map(|spot| spot.map_or(0, |spot| u64::load(cells, spot + at)));
-                        frame.set_row(d, row, taking);
-                    }
-                    bytes => {
-                        let row = spots.map(|spot| spot.map_or(0, |spot| narrow(cells, spot + at, bytes)));
-                        frame.set_row(d, row, taking);
-                    }
+                    8 => frame.set_row(d, row, taking),
+                    _ => frame.set_row(d, row.map(|word| word as u32), taking),
                 }
             }
         }
         SurfaceAccess::Store => {
-            for (n, &slot) in op.data.iter().enumerate() {
-                let row = words(frame, slot, op.bytes);
-                for lane in lanes(taking) {
-                    let Some(spot) = spots[lane] else { continue };
-                    let at = spot + n * usize::from(op.bytes);
-                    match op.bytes {
-                        1 => (row[lane] as u8).store(cells, at),
-                        2 => (row[lane] as u16).store(cells, at),
-                        4 => (row[lane] as u32).store(cells, at),
-                        _ => row[lane].store(cells, at),
-                    }
-                }
-            }
+            let rows = op.data.iter().map(|&slot| words(frame, slot, op.bytes));
+            store(cells, &rows.collect::<Vec<_>>(), usize::from(op.bytes), spots, taking);
         }
         SurfaceAccess::StoreFormatted => {
             let format = array.description.format;
-            for n in 0..usize::from(format.channels) {
-                // Channels that the instruction does not give become zero.
+            // Channels that the instruction does not give become zero.
+            let rows = (0..usize::from(format.channels)).map(|n| {
                 let row = op.data.get(n).map_or([0; LANES], |&slot| frame.row::<u32>(slot));
-                for lane in lanes(taking) {
-                    let Some(spot) = spots[lane] else { continue };
-                    let code = formatted(format.channel, row[lane]);
-                    let at = spot + n * format.channel.bytes() as usize;
-                    match format.channel.bytes() {
-                        1 => (code as u8).store(cells, at),
-                        2 => (code as u16).store(cells, at),
-                        _ => code.store(cells, at),
-                    }
-                }
-            }
+                row.map(|word| u64::from(formatted(format.channel, word)))
+            });
+            store(cells, &rows.collect::<Vec<_>>(), format.channel.bytes() as usize, spots, taking);
         }
         SurfaceAccess::Reduce(reduction, ty) => reduce(frame, cells, reduction, ty, &op.data, spots, taking),
         SurfaceAccess::ReduceFormatted(reduction, ty) => {
@@ -214,11 +197,26 @@ fn perform(frame: &mut Frame, array: &Array, op: &SurfaceOp, spots: &Spots, taki
     }
 }
 
-fn narrow(cells: &SharedBytes, at: usize, bytes: u8) -> u32 {
-    match bytes {
-        1 => u8::load(cells, at).into(),
-        2 => u16::load(cells, at).into(),
-        _ => u32::load(cells, at),
+/// The bytes of a texel, which are accessed in one piece.
+type Texel = [u8; 16];
+
+/// A channel of so many bytes of a texel, extended with zeros.
+fn channel(texel: &Texel, at: usize, bytes: usize) -> u64 {
+    let mut word = [0; 8];
+    word.iter_mut().zip(texel.iter().skip(at).take(bytes)).for_each(|(to, byte)| *to = *byte);
+    u64::from_le_bytes(word)
+}
+
+/// Stores the channels of texels, of so many bytes each.
+fn store(cells: &SharedBytes, rows: &[[u64; LANES]], bytes: usize, spots: &Spots, taking: u32) {
+    for lane in lanes(taking) {
+        let Some(spot) = spots[lane] else { continue };
+        let mut texel = Texel::default();
+        for (to, row) in texel.chunks_mut(bytes.max(1)).zip(rows) {
+            let size = to.len().min(8);
+            to[..size].copy_from_slice(&row[lane].to_le_bytes()[..size]);
+        }
+        cells.write(spot as u64, &texel[..(bytes * rows.len()).min(16)]);
     }
 }
 

@@ -301,6 +301,42 @@ impl Assembler {
         }
     }
 
+    /// Takes a quarter out of a vector, or replaces one. In memory, it is accessed by a move of 16 bytes.
+    pub(super) fn move_quarter(&mut self, whole: &Whole) {
+        let quarter = usize::from(whole.byte.unwrap_or(0) & 3);
+        let (half, odd) = (quarter / 2, quarter % 2);
+        let short = |opcode: Opcode| Opcode { length: 0, bytes: 16, ..opcode };
+        if whole.how.mask != 0 {
+            return self.fail();
+        }
+        if whole.opcode.byte == 0x39 {
+            let mut from = self.in_register(home(whole.d, half), R);
+            if odd == 1 {
+                self.vex_register(EXTRACT, [from, 0, R], Some(1));
+                from = R;
+            }
+            return match whole.last {
+                Last::Register(to) => self.write_half(to, 0, from),
+                Last::Memory(memory) => {
+                    self.vex_memory(short(STORE), [from, 0], &part(memory, 0, 16), None);
+                }
+                Last::Both(_) => self.fail(),
+            };
+        }
+        match whole.last {
+            Last::Memory(memory) => self.vex_memory(short(LOAD), [R, 0], &part(memory, 0, 16), None),
+            Last::Register(from) => _ = self.move_to(home(from, 0), R),
+            Last::Both(_) => return self.fail(),
+        }
+        if whole.d != whole.v {
+            let other = self.in_register(home(whole.v, 1 - half), T);
+            self.write_half(whole.d, 1 - half, other);
+        }
+        let before = self.in_register(home(whole.v, half), T);
+        self.vex_register(INSERT, [T, before, R], Some(odd as u8));
+        self.write_half(whole.d, half, T);
+    }
+
     /// Takes a half out of a vector, or replaces one.
     pub(super) fn move_half(&mut self, whole: &Whole) {
         let which = usize::from(whole.byte.unwrap_or(0) & 1);

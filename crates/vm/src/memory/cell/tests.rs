@@ -7,6 +7,15 @@ use softwarp_units::lanes::ALL;
 #[test]
 fn bytes_go_in_and_come_out_at_any_place() {
     let cells = SharedBytes::new(100).unwrap();
+    let all: Vec<u8> = (1..=100).collect();
+    for first in 0..40 {
+        for length in 0..60 {
+            cells.write(first, &all[..length]);
+            let mut back = vec![0; length];
+            cells.read(first, &mut back);
+            assert_eq!(back[..], all[..length], "{length} bytes at {first}");
+        }
+    }
     let bytes: Vec<u8> = (1..=40).collect();
     for at in 0..16 {
         cells.write(at, &bytes);
@@ -128,6 +137,45 @@ fn share(cells: &SharedBytes, thread: u32, rounds: u32) {
         cells.read(0, &mut bytes);
         bytes.as_chunks::<4>().0.iter().for_each(|&word| assert_whole(u32::from_le_bytes(word)));
     }
+}
+
+/// Threads write and read 16 bytes by every kind of access to them. All bytes of what is read are the same.
+#[test]
+fn threads_share_memory_and_see_whole_pieces_of_16_bytes() {
+    const ROUNDS: u32 = if cfg!(miri) { 5 } else { 2000 };
+    let cells = SharedBytes::new(16 * LANES as u64).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4u32 {
+            let cells = &cells;
+            scope.spawn(move || (0..ROUNDS).for_each(|round| share_pieces(cells, round, thread)));
+        }
+    });
+}
+
+fn share_pieces(cells: &SharedBytes, round: u32, thread: u32) {
+    let byte = (round * 4 + thread) as u8;
+    let piece = u128::from_le_bytes([byte; 16]);
+    let whole = |piece: u128| {
+        let byte = piece as u8;
+        assert_eq!(piece, u128::from_le_bytes([byte; 16]), "{piece:#x} is in pieces");
+    };
+    let lane = (round as usize * 5) % LANES;
+    let at: [u64; LANES] = std::array::from_fn(|lane| 16 * ((lane as u64 * 5 + u64::from(round)) % 32));
+    match (round + thread) % 4 {
+        0 => piece.store(cells, 16 * lane),
+        1 => cells.write(0, &[byte; 16 * LANES]),
+        2 => places(cells, &at, 16, &mut [0; LANES]).unwrap().scatter(0, &[piece; LANES], ALL),
+        _ => whole(u128::update(cells, 16 * lane, |_| piece)),
+    }
+    whole(u128::load(cells, 16 * (LANES - 1 - lane)));
+    // SAFETY: every CPU has the level.
+    let row: [u128; LANES] =
+        unsafe { places(cells, &at, 16, &mut [0; LANES]).unwrap().gather::<Baseline, u128>(0) };
+    row.into_iter().for_each(whole);
+    // Also from a place that is not aligned on.
+    let mut bytes = [0; 16 * LANES - 3];
+    cells.read(3, &mut bytes);
+    bytes[13..].as_chunks().0.iter().for_each(|&piece| whole(u128::from_le_bytes(piece)));
 }
 
 #[test]

@@ -165,11 +165,8 @@ fn copy_together(spaces: &Spaces<'_>, frame: &Frame, copy: &CopyAsync, taking: u
         let is_read = reading >> lane & 1 == 1;
         match copy.bytes {
             4 => (if is_read { u32::load(from, from_at) } else { 0 }).store(to, to_at),
-            _ => {
-                for half in (0..copy.bytes.into()).step_by(8) {
-                    (if is_read { u64::load(from, from_at + half) } else { 0 }).store(to, to_at + half);
-                }
-            }
+            8 => (if is_read { u64::load(from, from_at) } else { 0 }).store(to, to_at),
+            _ => (if is_read { u128::load(from, from_at) } else { 0 }).store(to, to_at),
         }
     }
     true

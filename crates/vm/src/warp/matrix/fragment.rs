@@ -2,7 +2,7 @@
 
 use super::MatrixAddresses;
 use crate::fault::{Tried, Use};
-use crate::memory::cell::Unit;
+use crate::memory::cell::{Scalar, Unit};
 use crate::warp::run::first;
 use softwarp_ir::Slot;
 use softwarp_ir::matrix::{FragmentLoad, FragmentStore, Memory, Piece};
