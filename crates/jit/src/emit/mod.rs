@@ -209,6 +209,8 @@ pub(crate) struct Emitter<'a> {
     clean: Option<usize>,
     /// An affine web whose first lane is in the last temporary register, since its place in the frame is written.
     held: Option<usize>,
+    /// While arithmetic is emitted: the rows of the frame that it has begun to write.
+    begun: Option<[Option<Slot>; 2]>,
     /// Loads that are operands.
     folds: fold::Folds,
     /// Accesses with prefetches, and the rows of the pointers to their arrays.
@@ -282,6 +284,7 @@ impl<'a> Emitter<'a> {
             decides: None,
             clean: None,
             held: None,
+            begun: None,
             folds: fold::Folds::default(),
             prefetched: Vec::new(),
             prefetched_ahead: Vec::new(),
@@ -375,8 +378,14 @@ impl<'a> Emitter<'a> {
                 Ok(Vector::Memory(self.row(slot, part)))
             }
             (Class::UNIFORM, Place::Frame) if self.held == Some(web) => Ok(Vector::Register(HELD)),
-            (Class::UNIFORM, Place::Frame) => Ok(Vector::Broadcast(slot)),
+            (Class::UNIFORM, Place::Frame) => {
+                self.check_first(slot)?;
+                Ok(Vector::Broadcast(slot))
+            }
             (Class::Affine(steps), place) => {
+                if place == Place::Frame && self.held != Some(web) {
+                    self.check_first(slot)?;
+                }
                 match (place, wide) {
                     _ if self.held == Some(web) => self.unit.a.vmovdqa64(t, ZMM[usize::from(HELD)])?,
                     (Place::Scalar(g), true) => self.unit.a.vpbroadcastq(t, G64[usize::from(g)])?,
@@ -465,6 +474,9 @@ impl<'a> Emitter<'a> {
         let Some(web) = self.flow.written(op, slot) else { return Ok(()) };
         let (z, wide) = (ZMM[usize::from(from)], slot.is_wide());
         let place = self.places[web];
+        if !matches!(place, Place::Vector(_)) {
+            self.begin_row(slot);
+        }
         if !self.masked {
             return match place {
                 Place::Vector(registers) if registers[part] == from => Ok(()),
@@ -534,19 +546,21 @@ impl<'a> Emitter<'a> {
             (Action::Copy(d, s), _) => self.copy(op, d, s),
             (Action::Compute(compute), Op::Alu(alu)) => {
                 self.hold(op)?;
+                self.begun = Some([None; 2]);
                 self.guarded(op, alu, compute)?;
-                self.held = None;
+                (self.held, self.begun) = (None, None);
                 Ok(())
             }
             (Action::Fused(number), _) => {
                 self.hold(op)?;
+                self.begun = Some([None; 2]);
                 match self.flow.fused[number as usize] {
                     Fused::Logic(logic) => self.logic(op, logic)?,
                     Fused::Product { results, sources, signed } => {
                         self.both_halves(op, signed, results, sources)?
                     }
                 }
-                self.held = None;
+                (self.held, self.begun) = (None, None);
                 Ok(())
             }
             (Action::Exchange, Op::Other(_, step)) if self.mode == Mode::Uniform => match &**step {
@@ -572,6 +586,24 @@ impl<'a> Emitter<'a> {
             }
             _ => self.exit(op),
         }
+    }
+
+    /// Arithmetic begins to write a row of the frame.
+    fn begin_row(&mut self, slot: Slot) {
+        if let Some(begun) = &mut self.begun
+            && let Some(free) = begun.iter_mut().find(|row| row.is_none_or(|row| row == slot))
+        {
+            *free = Some(slot);
+        }
+    }
+
+    /// Checks that the first lane of a row of the frame may still be read: a result may have the row of a source, whose
+    /// other lanes are made of that lane. So all sources that are kept so are read, or held, before a part of a result is
+    /// written. Code that does not do that is not made.
+    fn check_first(&self, slot: Slot) -> Emitted {
+        let is_begun = self.begun.is_some_and(|begun| begun.contains(&Some(slot)));
+        debug_assert!(!is_begun, "{slot} is read after it is written");
+        if is_begun { Err(Unencodable) } else { Ok(()) }
     }
 
     /// Keeps the first lane of an affine source whose place in the frame is also that of the result: the result is

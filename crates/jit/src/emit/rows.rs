@@ -131,42 +131,61 @@ impl Emitter<'_> {
         }
     }
 
-    /// Arithmetic on two scalars.
-    pub(super) fn pair(&mut self, op: usize, compute: Compute, d: Slot, [a, b, c]: [Slot; 3]) -> Emitted {
+    /// Arithmetic on two scalars. Both results are computed before one is written: the result may have the row of a
+    /// source, whose first lane is read for both.
+    pub(super) fn pair(&mut self, op: usize, compute: Compute, d: Slot, sources: [Slot; 3]) -> Emitted {
+        // The registers of pointers are written.
+        self.folds.forget();
+        let [a, b, _] = sources;
         if let Compute::Add(_) = compute {
             for (own, other) in [(a, b), (b, a)] {
-                if own == d && other != d && self.class(op, other) == Class::UNIFORM {
+                let is_uniform = self.class(op, other) == Class::UNIFORM;
+                if own == d && other != d && is_uniform && self.is_pair_in_row(op, own) {
                     return self.add_to_pair(op, d, other);
                 }
             }
         }
-        for half in 0..2 {
-            self.half_to(op, a, half, RAX)?;
-            match compute {
-                Compute::Add(_) | Compute::Sub(_) | Compute::Mul(_) | Compute::Mad(_) => {
-                    self.half_to(op, b, half, RCX)?;
-                }
-                _ => {}
-            }
-            match compute {
-                Compute::Add(_) => self.unit.a.add(eax, ecx)?,
-                Compute::Sub(_) => self.unit.a.sub(eax, ecx)?,
-                Compute::Mul(_) => self.unit.a.imul_2(eax, ecx)?,
-                Compute::Mad(_) => {
-                    self.unit.a.imul_2(eax, ecx)?;
-                    self.half_to(op, c, half, RCX)?;
-                    self.unit.a.add(eax, ecx)?;
-                }
-                Compute::Shl(_) => {
-                    let by = self.classes.constant(self.flow, b).unwrap_or(0);
-                    self.unit.a.shl(eax, by & 31)?;
-                }
-                // A copy.
-                _ => {}
-            }
-            self.unit.a.mov(self.lane_of_half(d, half), eax)?;
+        self.half_of_pair(op, compute, sources, 1)?;
+        self.unit.a.mov(edx, eax)?;
+        self.half_of_pair(op, compute, sources, 0)?;
+        self.begin_row(d);
+        self.unit.a.mov(self.lane_of_half(d, 0), eax)?;
+        self.unit.a.mov(self.lane_of_half(d, 1), edx)
+    }
+
+    /// Whether a source has the first lanes of both halves in its row.
+    fn is_pair_in_row(&self, op: usize, slot: Slot) -> bool {
+        let web = if self.flow.is_fixed(slot) { None } else { self.flow.read(op, slot) };
+        web.is_some_and(|web| match self.places[web] {
+            Place::Halves => true,
+            Place::Frame => self.classes.webs[web].is_vector(),
+            Place::Vector(_) | Place::Scalar(_) => false,
+        })
+    }
+
+    /// One of both results, in `eax`; `ecx` is used.
+    fn half_of_pair(&mut self, op: usize, compute: Compute, [a, b, c]: [Slot; 3], half: usize) -> Emitted {
+        self.half_to(op, a, half, RAX)?;
+        if let Compute::Add(_) | Compute::Sub(_) | Compute::Mul(_) | Compute::Mad(_) = compute {
+            self.half_to(op, b, half, RCX)?;
         }
-        Ok(())
+        match compute {
+            Compute::Copy(_) => Ok(()),
+            Compute::Add(_) => self.unit.a.add(eax, ecx),
+            Compute::Sub(_) => self.unit.a.sub(eax, ecx),
+            Compute::Mul(_) => self.unit.a.imul_2(eax, ecx),
+            Compute::Mad(_) => {
+                self.unit.a.imul_2(eax, ecx)?;
+                self.half_to(op, c, half, RCX)?;
+                self.unit.a.add(eax, ecx)
+            }
+            Compute::Shl(_) => {
+                let by = self.classes.constant(self.flow, b).unwrap_or(0);
+                self.unit.a.shl(eax, by & 31)
+            }
+            // No other arithmetic is done on two scalars ([`crate::row_addresses`]).
+            _ => Err(Unencodable),
+        }
     }
 
     /// Adds a value that is the same in all lanes to two scalars, where they are.

@@ -37,8 +37,13 @@ impl Emitter<'_> {
         match (place, slot.is_wide()) {
             (Place::Scalar(from), true) => self.unit.a.mov(wide, G64[usize::from(from)]),
             (Place::Scalar(from), false) => self.unit.a.mov(narrow, G32[usize::from(from)]),
-            (_, true) => self.unit.a.mov(wide, self.first(slot)),
-            (_, false) => self.unit.a.mov(narrow, self.first(slot)),
+            (_, is_wide) => {
+                self.check_first(slot)?;
+                match is_wide {
+                    true => self.unit.a.mov(wide, self.first(slot)),
+                    false => self.unit.a.mov(narrow, self.first(slot)),
+                }
+            }
         }
     }
 
