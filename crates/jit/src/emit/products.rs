@@ -155,10 +155,15 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// A source that is the same in all lanes, of which the even words are read.
+    /// A source that is the same in all lanes, of which the even words are read, each for two lanes. A row that is never
+    /// written is the same in the lanes that the warp has only: the first lane, which each warp has, is read for all.
     fn even_words(&mut self, op: usize, slot: Slot, part: usize) -> Emitted<Vector> {
+        let of_first = |slot: Slot| Vector::Memory(qword_bcst(r12 + slot.number() as usize * 128));
+        if self.flow.is_fixed(slot) && self.classes.constant(self.flow, slot).is_none() {
+            return Ok(of_first(slot));
+        }
         Ok(match self.source(op, slot, part, 1, false)? {
-            Vector::Broadcast(slot) => Vector::Memory(qword_bcst(r12 + slot.number() as usize * 128)),
+            Vector::Broadcast(slot) => of_first(slot),
             other => other,
         })
     }
@@ -220,16 +225,11 @@ impl Emitter<'_> {
             }
             self.widened(op, a, part, signed, 0)?;
             let two = match uniform {
-                // The low words of all pairs are read.
-                true => self.source(op, b, part / 2, 1, false)?,
+                true => self.even_words(op, b, part / 2)?,
                 false => {
                     self.widened(op, b, part, signed, 1)?;
                     Vector::Register(1)
                 }
-            };
-            let two = match two {
-                Vector::Broadcast(slot) => Vector::Memory(qword_bcst(r12 + slot.number() as usize * 128)),
-                other => other,
             };
             match signed {
                 true => vector3!(self, vpmuldq, zmm3, zmm0, two),
