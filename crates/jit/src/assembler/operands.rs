@@ -277,6 +277,15 @@ impl AsmRegisterZmm {
     }
 }
 
+impl AsmRegisterK {
+    /// The same with a mask.
+    #[inline]
+    pub(crate) fn under(mut self, mask: AsmRegisterK) -> AsmRegisterK {
+        self.1.mask = mask.0;
+        self
+    }
+}
+
 impl AsmMemoryOperand {
     /// The same with a mask.
     #[inline]

@@ -45,6 +45,8 @@ impl Labels {
 pub(crate) enum Late {
     /// Leaves compiled code before an operation.
     Exit { op: usize, label: CodeLabel, apart: Option<usize> },
+    /// Leaves it behind an operation that the interpreter has performed: a result differs among the lanes.
+    Differs { op: usize, label: CodeLabel, apart: Option<usize> },
     /// Leaves it for some lanes, while others wait at a block.
     Wait { block: usize, label: CodeLabel },
     /// Leaves it before a block, when the budget is spent.

@@ -11,6 +11,9 @@ use crate::{Level, Mode};
 use softwarp_ir::{Op, Slot};
 use std::mem::offset_of;
 
+/// A predicate of `vpcmpd`.
+const NOT_EQUAL: i32 = 4;
+
 /// The most blocks of a function: as many as the words of waiting blocks have bits.
 pub(crate) const MOST_BLOCKS: usize = 512;
 
@@ -182,6 +185,11 @@ impl Emitter<'_> {
         self.load_untouched(op)?;
         self.save_live(before(op))?;
         self.pay(start, op)?;
+        self.leave_before(op)
+    }
+
+    /// Leaves before an operation, when everything is in the frame.
+    fn leave_before(&mut self, op: usize) -> Emitted {
         self.unit.a.mov(dword_ptr(field!(exit)), op as i32)?;
         self.leave()
     }
@@ -193,6 +201,11 @@ impl Emitter<'_> {
         self.save_live(before(op))?;
         self.pay(start, op)?;
         self.unit.a.mov(dword_ptr(field!(exit)), op as i32)?;
+        self.let_others_wait(to)
+    }
+
+    /// Goes on with the code that leaves for some lanes, while the others wait at a block.
+    fn let_others_wait(&mut self, to: usize) -> Emitted {
         let known = self.waits.iter().find(|&&(other, _)| other == to).map(|&(_, label)| label);
         let label = known.unwrap_or_else(|| {
             let label = self.unit.a.create_label();
@@ -247,12 +260,84 @@ impl Emitter<'_> {
         }
         let exit = self.exit_label(op);
         self.unit.a.jz(exit)?;
+        self.check_same(op)?;
         for web in different(flow.writes(op)) {
             self.load(web)?;
         }
         match back {
             Some(back) => self.unit.a.jmp(back),
             None => Ok(()),
+        }
+    }
+
+    /// Behind an operation that the interpreter has performed: checks what the divergence analysis says of its results.
+    /// The analysis says that a load from one address gives the same value in all lanes. That does not hold where each
+    /// thread has memory of its own at the address, or where another thread of the host writes while one lane after the
+    /// other loads. Code is left behind the operation then.
+    fn check_same(&mut self, op: usize) -> Emitted {
+        let flow = self.flow;
+        let is_affine = |web: &usize| matches!(self.classes.webs[*web], Class::Affine(_));
+        let webs: Vec<usize> = different(flow.writes(op)).filter(is_affine).collect();
+        if webs.is_empty() {
+            return Ok(());
+        }
+        let label = self.unit.a.create_label();
+        self.late.push(Late::Differs { op, label, apart: self.apart });
+        if !self.masked {
+            return self.verify(webs.into_iter(), label);
+        }
+        for web in webs {
+            self.check_same_of_some(web, label)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that the row of a web is the same in the lanes of the mask registers, which are those of the context's mask.
+    fn check_same_of_some(&mut self, web: usize, differs: CodeLabel) -> Emitted {
+        let slot = self.flow.webs[web].slot;
+        let (row, wide) = (slot.number() as usize, slot.is_wide());
+        let asm = &mut self.unit.a;
+        asm.mov(eax, dword_ptr(field!(mask)))?;
+        asm.bsf(ecx, eax)?;
+        match wide {
+            true => asm.vpbroadcastq(zmm0, qword_ptr(r13 + rcx * 8 + row * 256))?,
+            false => asm.vpbroadcastd(zmm0, dword_ptr(r12 + rcx * 4 + row * 128))?,
+        }
+        for part in 0..if wide { 4 } else { 2 } {
+            let (row, mask) = (self.row(slot, part), self.mask_of_part(part, wide)?);
+            match wide {
+                true => self.unit.a.vpcmpq(k2.under(mask), zmm0, row, NOT_EQUAL)?,
+                false => self.unit.a.vpcmpd(k2.under(mask), zmm0, row, NOT_EQUAL)?,
+            }
+            self.unit.a.kortestw(k2, k2)?;
+            self.unit.a.jnz(differs)?;
+        }
+        Ok(())
+    }
+
+    /// Leaves code behind an operation whose results are in the frame alone.
+    fn leave_behind(&mut self, op: usize) -> Emitted {
+        let flow = self.flow;
+        let start = flow.blocks[flow.block_of[op]].start;
+        match self.apart {
+            Some(_) => {
+                self.unit.a.mov(eax, dword_ptr(field!(mask)))?;
+                self.load_mask(eax)?;
+            }
+            None => self.load_untouched(op)?,
+        }
+        for web in self.live_at(before(op + 1)) {
+            if flow.writes(op).iter().all(|touch| touch.web != web) {
+                self.save(web)?;
+            }
+        }
+        self.pay(start, op + 1)?;
+        match self.apart {
+            Some(to) => {
+                self.unit.a.mov(dword_ptr(field!(exit)), (op + 1) as i32)?;
+                self.let_others_wait(to)
+            }
+            None => self.leave_before(op + 1),
         }
     }
 
@@ -370,6 +455,12 @@ impl Emitter<'_> {
                     }
                     self.set_apart(apart);
                     self.exit(op)?;
+                    self.set_apart(None);
+                }
+                Late::Differs { op, mut label, apart } => {
+                    self.unit.place(&mut label)?;
+                    self.set_apart(apart);
+                    self.leave_behind(op)?;
                     self.set_apart(None);
                 }
                 Late::Wait { block, mut label } => {
