@@ -374,7 +374,8 @@ impl Flow {
         function.ops[op].guard() != Guard::ALWAYS || matches!(self.actions[op], Action::Exit)
     }
 
-    /// Rows that each operation reads and writes. One under a guard reads what it writes.
+    /// Rows that each operation reads and writes. One under a guard reads what it writes. A row that is a destination
+    /// more than once is written once: what is written last remains in it.
     fn collect(&self, function: &Function) -> Slots {
         let ops = function.ops.len();
         let mut slots = Slots { all: Buffer::new(4 * ops), starts: Buffer::new(ops) };
@@ -391,12 +392,7 @@ impl Flow {
                 }
                 (_, Op::Alu(alu)) => {
                     reads.extend(alu.s.iter().filter(is_row));
-                    if alu.guard != Guard::ALWAYS {
-                        reads.extend(alu.d.iter().filter(is_row));
-                    }
-                    slots.starts.push((start, reads.len() as u32));
-                    reads.extend(alu.d.iter().filter(is_row));
-                    continue;
+                    writes.extend(alu.d.iter().filter(is_row));
                 }
                 (_, Op::Other(_, step)) => match &**step {
                     Step::Load(access) => {
@@ -414,6 +410,7 @@ impl Flow {
                     }),
                 },
             }
+            leave_each_once(&mut writes);
             if self.is_partial(function, number) {
                 writes.iter().for_each(|&slot| reads.push(slot));
             }
@@ -453,6 +450,18 @@ impl Flow {
         }
         live_in
     }
+}
+
+/// Leaves out rows that stand in a list before.
+fn leave_each_once(rows: &mut Vec<Slot>) {
+    let mut kept = 0;
+    for at in 0..rows.len() {
+        if !rows[..kept].contains(&rows[at]) {
+            rows[kept] = rows[at];
+            kept += 1;
+        }
+    }
+    rows.truncate(kept);
 }
 
 /// Joins ranges that overlap or touch, at the front; they are sorted by where they start. Returns how many are left.
