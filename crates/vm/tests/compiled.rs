@@ -35,6 +35,8 @@ mod tiles;
 mod torn;
 #[path = "compiled/trees.rs"]
 mod trees;
+#[path = "compiled/values.rs"]
+mod values;
 #[path = "compiled/writer.rs"]
 mod writer;
 

@@ -3,7 +3,7 @@
 use crate::choices::Choices;
 use crate::functions::{Places, function, nothing};
 use crate::run::{Setup, difference, reduce};
-use crate::text::{DECLARED, module, statements};
+use crate::text::{module, statements};
 use softwarp_image::FunctionId;
 use softwarp_ir::{Function, Memory, Op, Step};
 use softwarp_vm::device::{Device, LaunchError, LoadError, LoadOptions, Program};
@@ -105,7 +105,7 @@ fn refused(text: &str) -> Vec<usize> {
 }
 
 /// Leaves out the statements that are not valid: constants out of range, and others that the table does not speak of.
-fn accepted(mut lines: Vec<String>) -> Vec<String> {
+pub fn valid(mut lines: Vec<String>, module: &dyn Fn(&[String]) -> String) -> Vec<String> {
     loop {
         let text = module(&lines);
         let places = refused(&text);
@@ -113,7 +113,8 @@ fn accepted(mut lines: Vec<String>) -> Vec<String> {
             return lines;
         }
         let before = lines.len();
-        let mut at = DECLARED.len();
+        let first = lines.first().and_then(|line| text.find(&format!("{line}\n")));
+        let mut at = first.unwrap_or_else(|| panic!("it is not valid elsewhere\n{text}"));
         lines.retain(|line| {
             let here = at..at + line.len() + 1;
             at = here.end;
@@ -125,7 +126,7 @@ fn accepted(mut lines: Vec<String>) -> Vec<String> {
 
 /// A random program in PTX.
 pub fn compare_text(seed: u64, choices: &mut Choices<'_>) {
-    let lines = accepted(statements(choices));
+    let lines = valid(statements(choices), &module);
     let setup = Setup::of(seed);
     if std::env::var_os("SHOW").is_some() {
         eprintln!("{}", module(&lines));
