@@ -437,7 +437,11 @@ impl SharedBytes {
 
     /// Copies one element out. Returns its bytes, and the rest of the slice.
     #[inline(always)]
-    fn read_one<'a, T: Scalar, const N: usize>(&self, at: usize, into: &'a mut [u8]) -> (usize, &'a mut [u8]) {
+    fn read_one<'a, T: Scalar, const N: usize>(
+        &self,
+        at: usize,
+        into: &'a mut [u8],
+    ) -> (usize, &'a mut [u8]) {
         let (bytes, rest) = into.split_at_mut(N);
         bytes.copy_from_slice(&T::load(self, at).to_word().to_le_bytes()[..N]);
         (N, rest)

@@ -30,10 +30,8 @@ enum Way {
 
 /// Whether instructions of the host are used, and not a lock.
 #[allow(unexpected_cfgs, reason = "the last one is set by hand, for tools that watch accesses")]
-const INSTRUCTIONS: bool = cfg!(all(
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    not(any(miri, softwarp_element_copies))
-));
+const INSTRUCTIONS: bool =
+    cfg!(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(any(miri, softwarp_element_copies))));
 
 impl Way {
     /// What this host has.

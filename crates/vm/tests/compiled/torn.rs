@@ -181,11 +181,7 @@ const PATTERNS: [Pattern; 8] = [
         offset: |bytes| format!("mul.lo.u32 %o, %t, 13; and.b32 %o, %o, 31; mul.lo.u32 %o, %o, {bytes};"),
         guard: "",
     },
-    Pattern {
-        name: "some of a row",
-        offset: |bytes| format!("mul.lo.u32 %o, %t, {bytes};"),
-        guard: "@%q ",
-    },
+    Pattern { name: "some of a row", offset: |bytes| format!("mul.lo.u32 %o, %t, {bytes};"), guard: "@%q " },
     Pattern {
         name: "some anywhere",
         offset: |bytes| format!("mul.lo.u32 %o, %t, 13; and.b32 %o, %o, 31; mul.lo.u32 %o, %o, {bytes};"),
@@ -326,8 +322,7 @@ fn no_copy_of_the_host_is_torn() {
     let data = device.allocate(4096).expect("memory");
     let out = device.allocate(4096).expect("memory");
     let rounds = number("SOFTWARP_LOADS", 60_000) as u32;
-    let arguments =
-        [data.to_le_bytes().to_vec(), out.to_le_bytes().to_vec(), rounds.to_le_bytes().to_vec()];
+    let arguments = [data.to_le_bytes().to_vec(), out.to_le_bytes().to_vec(), rounds.to_le_bytes().to_vec()];
     for jit in [Jit::Off, Jit::On] {
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
