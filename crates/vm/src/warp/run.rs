@@ -247,6 +247,9 @@ impl Warp {
                 if let Some(ran) = self.run_native(env, split, (at.code, compiled), budget) {
                     (at.pc, at.start, at.mask) = (ran.op, ran.op, split.mask);
                     Warp::spend_native(env, before - *budget)?;
+                    if ran.diverged && self.has_met(split) {
+                        return Ok(false);
+                    }
                     if ran.diverged {
                         at.ops = &at.code.ops[..self.stop(split, at.code.ops.len())];
                     }

@@ -81,6 +81,12 @@ impl Warp {
         ahead.min().unwrap_or(end).min(end)
     }
 
+    /// Whether other splits stand where a split has come to: compiled code may be left there. They go on together.
+    pub(super) fn has_met(&self, running: &Split) -> bool {
+        let is_there = |split: &Split| split.call == running.call && split.pc == running.pc;
+        self.splits.iter().any(|split| split.state == State::Ready && is_there(split))
+    }
+
     /// Whether other splits of its call stand at operations before that of a split: these have gone behind it.
     pub(super) fn has_passed(&self, running: &Split) -> bool {
         let is_behind = |split: &Split| split.call == running.call && split.pc < running.pc;
