@@ -23,10 +23,12 @@ mod kernel;
 mod launches;
 #[path = "shapes/modules.rs"]
 mod modules;
+#[path = "shapes/recorded.rs"]
+mod recorded;
 
 use buffers::{BYTES, Contents};
 use choices::Choices;
-use compare::{Buffer, Job, Outcome, compare};
+use compare::{Buffer, Job, MOST, Outcome, compare};
 use corpus::{kernels, parameters, text, variants};
 use kernel::{Argument, Kernel};
 use launches::Shape;
@@ -90,6 +92,7 @@ fn run(device: &Device, memory: &mut Memory, code: &str, kernel: &Kernel, shape:
         dynamic_shared: kernel.shared * threads,
         arguments,
         buffers: buffers.iter().map(buffer).collect(),
+        most: MOST,
     };
     compare(device, &job)
 }
@@ -150,6 +153,29 @@ fn kernels_do_the_same_compiled_and_interpreted_in_many_shapes() {
         assert!(never.len() * 50 < versions, "no code was compiled: {never:?}");
         assert_eq!(widths.len(), launches::WIDTHS.len());
     }
+}
+
+/// The recorded programs, in other blocks than they were recorded in.
+#[test]
+fn recorded_programs_do_the_same_compiled_and_interpreted_in_other_blocks() {
+    let blocks = setting("SOFTWARP_SHAPES").unwrap_or(2);
+    let (mut same, mut compiled, mut faults, mut endless, mut wrong) = (0, 0, 0, 0, Vec::new());
+    for (what, outcome) in recorded::compare_recorded(blocks as usize) {
+        match outcome {
+            Outcome::Same { compiled: more } => {
+                same += 1;
+                compiled += u64::from(more > 0);
+            }
+            Outcome::SameFault => faults += 1,
+            Outcome::Endless => endless += 1,
+            Outcome::Differs(found) => wrong.push(format!("{what}: {found}")),
+        }
+    }
+    println!(
+        "{same} recorded programs did the same, {compiled} with compiled code; {faults} faulted alike, {endless} do not end"
+    );
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(same > 500 && compiled * 2 > same);
 }
 
 /// Random modules that differ after which no more are looked for.

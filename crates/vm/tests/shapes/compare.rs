@@ -19,10 +19,12 @@ pub struct Job<'a> {
     pub dynamic_shared: u32,
     pub arguments: Vec<Vec<u8>>,
     pub buffers: Vec<Buffer<'a>>,
+    /// The most instructions of warps.
+    pub most: u64,
 }
 
-/// The most instructions of warps of a launch: no kernel of these tests needs as many.
-const MOST: u64 = 20_000_000;
+/// The most instructions of warps of kernels that are known to end: none needs as many.
+pub const MOST: u64 = 20_000_000;
 
 /// How often a launch runs at most until it runs compiled code: that for lanes that have diverged, and for warps of few
 /// threads, is made once there were some of these.
@@ -49,7 +51,7 @@ fn run(device: &Device, job: &Job<'_>, jit: Jit) -> Left {
         // One order of warps and CTAs.
         threads: Some(1),
         most_time: Some(Duration::from_secs(300)),
-        most_instructions: Some(MOST),
+        most_instructions: Some(job.most),
         dynamic_shared: job.dynamic_shared,
         ..Launch::new(job.kernel, job.grid, job.block, &job.arguments)
     });

@@ -1,7 +1,7 @@
 //! Runs random modules both ways, and finds the smallest part of one that differs.
 
 use crate::choices::Choices;
-use crate::compare::{Buffer, Job, Outcome, compare};
+use crate::compare::{Buffer, Job, MOST, Outcome, compare};
 use crate::indices::{COMMON, INPUT, OWN, module, statements};
 use crate::kernel::Kernel;
 use crate::launches::Shape;
@@ -36,8 +36,15 @@ fn outcome(text: &str, seed: u64, shape: Shape) -> Result<Outcome, LoadError> {
         .collect();
     let mut arguments: Vec<Vec<u8>> = buffers.iter().map(|it| it.address.to_le_bytes().to_vec()).collect();
     arguments.push(shape.n.to_le_bytes().to_vec());
-    let job =
-        Job { kernel: "k", grid: shape.grid, block: shape.block, dynamic_shared: 0, arguments, buffers };
+    let job = Job {
+        kernel: "k",
+        grid: shape.grid,
+        block: shape.block,
+        dynamic_shared: 0,
+        arguments,
+        buffers,
+        most: MOST,
+    };
     Ok(compare(&device, &job))
 }
 
