@@ -12,6 +12,7 @@ mod check_project;
 mod cli;
 mod clusters;
 mod codes_page;
+mod compare_cli;
 mod const_cli;
 mod containers;
 mod cuda;

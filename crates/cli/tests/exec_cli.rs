@@ -105,6 +105,41 @@ fn a_program_runs_and_is_summed_up() {
     assert_eq!((quiet.code, quiet.stdout.as_str(), quiet.stderr.as_str()), (0, "6\n", ""));
 }
 
+/// Compare mode in programs on the driver library: right code is equal, wrong code a finding with a folder that shows it
+/// again.
+#[test]
+fn compiled_code_is_compared_with_the_interpreter() {
+    let exec = |flaw: &str, arguments: &[&str]| {
+        let mut command =
+            command(example(), &[&["exec", "--jit", "compare", "--format", "json"], arguments].concat());
+        command.env("SOFTWARP_LIB", libraries()).env("SOFTWARP_JIT_FLAW", flaw);
+        call(command, b"")
+    };
+    let summary = |ran: &Ran| -> serde_json::Value {
+        serde_json::from_str(ran.stderr.lines().last().expect("a summary")).expect("JSON")
+    };
+    let right = exec("", &["--", "./sum", "sum.ptx", "2000"]);
+    assert_eq!((right.code, right.stdout.as_str()), (0, "2001000\n"), "{}", right.stderr);
+    assert_eq!(
+        (&summary(&right)["compared"]["equal"], &summary(&right)["findings"]),
+        (&1.into(), &serde_json::json!({}))
+    );
+    let _ = std::fs::remove_dir_all(example().join("differing"));
+    let sanitized = ["--mismatches", "differing", "--check", "--sanitize", "leak"];
+    let wrong = exec("1", &[&sanitized[..], &["--", "./sum", "sum.ptx", "2000"]].concat());
+    // The program sees the interpreter's result.
+    assert_eq!((wrong.code, wrong.stdout.as_str()), (1, "2001000\n"), "{}", wrong.stderr);
+    assert_eq!(summary(&wrong)["findings"], serde_json::json!({"jit-mismatch": 1}));
+    assert!(wrong.stderr.contains("atom.global.add.f32"), "{}", wrong.stderr);
+    let folder = example().join("differing/sum-1");
+    let mut again = command(&folder, &["run", "launch.json", "--jit", "compare"]);
+    again.env("SOFTWARP_JIT_FLAW", "1");
+    let again = call(again, b"");
+    let found = &again.json()["findings"][0];
+    let is_found = (&found["kind"], &found["at"]["line"]) == (&"jit-mismatch".into(), &95.into());
+    assert!(again.code == 1 && is_found, "{found} {}", again.stderr);
+}
+
 #[test]
 fn the_exit_code_is_the_programs() {
     let code = |arguments: &[&str]| exec(&[&["--quiet", "--"], arguments].concat()).code;

@@ -34,7 +34,7 @@ pub use choose::Chosen;
 pub use error::{NoCode, Present, ReadError};
 pub use fatbin::Wrapper;
 pub use host::{Modules, modules};
-pub use linked::write as write_linked;
+pub use linked::{one_file, write as write_linked};
 pub use options::AssemblerOptions;
 pub use source::Source;
 pub use text::Text;

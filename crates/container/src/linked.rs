@@ -31,6 +31,15 @@ const VERSION: u32 = 1;
 const HEADER_SIZE: usize = 24;
 const TEXT_HEADER_SIZE: usize = 16;
 
+/// A module as a file of its own: a usual name for it, and its bytes. Several texts are one container.
+pub fn one_file(texts: &[String]) -> Result<(&'static str, Vec<u8>), ReadError> {
+    if let [text] = texts {
+        return Ok(("module.ptx", text.clone().into_bytes()));
+    }
+    let texts: Vec<Text> = texts.iter().cloned().map(Text::from_source).collect();
+    Ok(("module.linked", write(&texts)?))
+}
+
 /// Writes texts as one container. Their versions and architectures are not written: they are in the texts.
 pub fn write(texts: &[Text]) -> Result<Vec<u8>, ReadError> {
     let too_many = ReadError::TooMany { what: "linked texts" };

@@ -8,6 +8,7 @@
 //! | `SOFTWARP_MEMORY` | bytes of memory, with `K`, `M` or `G` | what the host allows |
 //! | `SOFTWARP_SANITIZE` | what to look for, as `softwarp run --sanitize` takes it | nothing |
 //! | `SOFTWARP_REPORT` | a file for reports of faults and findings | stderr |
+//! | `SOFTWARP_MISMATCHES` | the folder for what compare mode found | `softwarp-mismatches` |
 //! | `SOFTWARP_SUMMARY` | a file for counts of what the process did (`summary.rs`) | none |
 //! | `SOFTWARP_TRACE` | `1`: every call with its result on stderr | off |
 //! | `SOFTWARP_CUDA_VERSION` | the version that `cuDriverGetVersion` gives, and with it the newest PTX that is taken | 13040 |
@@ -41,6 +42,8 @@ pub struct Config {
     pub sanitize: Sanitize,
     /// Where reports go.
     pub report: Option<PathBuf>,
+    /// Where folders go that reproduce what compare mode found.
+    pub mismatches: PathBuf,
     /// Where counts of what the process did go.
     pub summary: Option<PathBuf>,
     /// Whether calls are shown.
@@ -155,6 +158,7 @@ impl Config {
             memory: setting(variable, "SOFTWARP_MEMORY", "a number of bytes such as 4G", bytes),
             sanitize: sanitize.unwrap_or_default(),
             report: file("SOFTWARP_REPORT"),
+            mismatches: file("SOFTWARP_MISMATCHES").unwrap_or_else(|| "softwarp-mismatches".into()),
             summary: file("SOFTWARP_SUMMARY"),
             trace: variable("SOFTWARP_TRACE").is_some_and(|text| !text.is_empty() && text != "0"),
             version: version.unwrap_or(VERSION),

@@ -7,6 +7,7 @@
 
 use crate::code::Code;
 use crate::handle::lock;
+use softwarp::vm::comparison::Comparisons;
 use softwarp::vm::device::Outcome;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -45,6 +46,8 @@ struct Launches {
     findings: BTreeMap<&'static str, u64>,
     /// Launches in which the sanitizers reached a limit.
     not_looked_at: u64,
+    /// What compare mode did.
+    comparisons: Comparisons,
     written: Option<Instant>,
 }
 
@@ -85,6 +88,7 @@ impl Summary {
         for finding in &report.findings {
             *counts.findings.entry(finding.kind.word()).or_default() += 1;
         }
+        counts.comparisons.add(report.comparisons.counts());
         counts.faults += u64::from(fault.is_some());
         counts.fault = counts.fault.or(fault);
         let is_urgent = fault.is_some() || !report.findings.is_empty();
@@ -145,10 +149,23 @@ impl Summary {
             ("refused", counts.refused.to_string()),
             ("findings", format!("{{{findings}}}")),
             ("not_looked_at", counts.not_looked_at.to_string()),
+            ("compared", compared(&counts.comparisons)),
         ];
         let fields = fields.map(|(name, value)| format!("\"{name}\":{value}"));
         format!("{{{}}}\n", fields.join(","))
     }
+}
+
+/// What compare mode did, as JSON.
+fn compared(comparisons: &Comparisons) -> String {
+    let Comparisons { equal, order_dependent, mismatches, not_compiled, not_compared, .. } = comparisons;
+    let not_compared: Vec<String> =
+        not_compared.iter().map(|(why, count)| format!("\"{}\":{count}", why.word())).collect();
+    format!(
+        "{{\"equal\":{equal},\"order_dependent\":{order_dependent},\"mismatches\":{mismatches},\
+         \"not_compiled\":{not_compiled},\"not_compared\":{{{}}}}}",
+        not_compared.join(",")
+    )
 }
 
 #[cfg(test)]

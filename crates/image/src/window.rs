@@ -80,6 +80,19 @@ impl Windows {
         shared: Window::new(0xff00_0000, CTA_SHARED),
     };
 
+    /// Whether memory can have these windows: they follow one another, and those of fixed sizes have these.
+    pub fn are_usable(&self) -> bool {
+        let Windows { globals, heap, constant, parameter, code, local, shared } = *self;
+        let all = [globals, heap, constant, parameter, code, local, shared];
+        let end = |window: &Window| window.base.checked_add(window.size).filter(|&end| end <= 1 << 48);
+        let sizes = |it: &Windows| [it.constant.size, it.parameter.size, it.local.size, it.shared.size];
+        all.iter().all(|window| window.size != 0 && end(window).is_some())
+            && all.windows(2).all(|pair| end(&pair[0]).is_some_and(|end| end <= pair[1].base))
+            && globals.base.is_multiple_of(256)
+            && heap.base.is_multiple_of(256)
+            && [Windows::WIDE, Windows::NARROW].iter().any(|usual| sizes(usual) == sizes(self))
+    }
+
     /// By the bits of an address.
     pub const fn for_address_bits(bits: u32) -> &'static Windows {
         if bits == 32 { &Windows::NARROW } else { &Windows::WIDE }

@@ -13,16 +13,19 @@ use softwarp::isa::StateSpace;
 use softwarp::lineinfo;
 use softwarp::machine::{Device, Launch, LoadOptions};
 use softwarp::source::Source;
+use softwarp::vm::comparison::{Comparisons, Reproduction};
 use softwarp::vm::debug::Debugger;
-use softwarp::vm::device::{LaunchError, LoadError, Module};
+use softwarp::vm::device::{Jit, LaunchError, LoadError, Module};
 use softwarp::vm::fault::{Fault, FaultKind, Place, What};
 use softwarp::vm::memory::global::MemoryError;
 use softwarp::vm::sanitize::{Finding, Sanitize};
 use softwarp::vm::stats;
+use softwarp_cli::run::compared::reproduce;
 use softwarp_cli::run::counted::counted;
 use softwarp_cli::run::fault;
 use softwarp_cli::run::observe::Observer;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,6 +43,7 @@ pub struct Machine {
     device: Arc<Device>,
     sources: Arc<[Source]>,
     sanitize: Sanitize,
+    jit: Jit,
     allocated: Arc<Mutex<Allocated>>,
 }
 
@@ -97,19 +101,27 @@ fn sanitizers(names: &[String]) -> PyResult<Sanitize> {
     Ok(wanted)
 }
 
+/// When kernels are compiled, by its name.
+fn when(name: &str) -> PyResult<Jit> {
+    let wrong = || PyValueError::new_err(format!("jit: {name:?} is not off, on, auto or compare"));
+    Jit::from_name(name).ok_or_else(wrong)
+}
+
 #[pymethods]
 impl Machine {
     /// Loads a module.
     #[new]
-    #[pyo3(signature = (texts, arch, sanitize, debug))]
+    #[pyo3(signature = (texts, arch, sanitize, debug, jit))]
     fn new(
         py: Python<'_>,
         texts: Vec<(String, String)>,
         arch: Option<&str>,
         sanitize: Vec<String>,
         debug: bool,
+        jit: Option<&str>,
     ) -> PyResult<Machine> {
         let sanitize = sanitizers(&sanitize)?;
+        let jit = jit.map_or_else(|| Ok(Jit::from_environment()), when)?;
         let arch = arch.map(target).transpose()?;
         let options = LoadOptions { arch, red_zones: sanitize.bounds, debug, ..LoadOptions::default() };
         let all: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
@@ -129,6 +141,7 @@ impl Machine {
             device: Arc::new(device),
             sources: texts.into_iter().map(|(name, text)| Source::new(name, text.into_bytes())).collect(),
             sanitize,
+            jit,
             allocated: Arc::default(),
         })
     }
@@ -235,6 +248,7 @@ impl Machine {
                 cluster,
                 cooperative,
                 sanitize,
+                jit: self.jit,
                 most_time,
                 dynamic_shared: shared,
                 cancel: Some(&cancel),
@@ -269,9 +283,11 @@ impl Machine {
             result.set_item("coverage", watch::coverage(py, &self.sources, &functions)?)?;
         }
         let found = self.device.machine().findings();
-        let found = if self.sanitize.any() { found } else { Vec::new() };
+        let found = if self.sanitize.any() || self.jit == Jit::Compare { found } else { Vec::new() };
         let found = found.iter().map(|one| self.finding(py, one)).collect::<PyResult<Vec<_>>>()?;
         result.set_item("findings", found)?;
+        let comparisons = report.map(|report| report.comparisons).filter(|_| self.jit == Jit::Compare);
+        result.set_item("compared", comparisons.map(|one| compared(py, &one)).transpose()?)?;
         let (records, truncated) = records.into_inner().unwrap_or_else(PoisonError::into_inner);
         result.set_item("truncated", truncated)?;
         let records = records.iter().map(|one| watch::record(py, one)).collect::<PyResult<Vec<_>>>()?;
@@ -369,6 +385,26 @@ impl Machine {
         self.place(&fields, Some(&finding.at.place))?;
         Ok(fields)
     }
+}
+
+/// What compare mode did in a launch. What reproduces a mismatch is written to a folder.
+fn compared<'py>(py: Python<'py>, comparisons: &Comparisons) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    let not_compared = PyDict::new(py);
+    for (why, count) in &comparisons.not_compared {
+        not_compared.set_item(why.word(), count)?;
+    }
+    fields.set_item("equal", comparisons.equal)?;
+    fields.set_item("order_dependent", comparisons.order_dependent)?;
+    fields.set_item("mismatches", comparisons.mismatches)?;
+    fields.set_item("not_compiled", comparisons.not_compiled)?;
+    fields.set_item("not_compared", not_compared)?;
+    let place = std::env::var_os("SOFTWARP_MISMATCHES").filter(|place| !place.is_empty());
+    let place = PathBuf::from(place.unwrap_or_else(|| "softwarp-mismatches".into()));
+    let write = |one: &Reproduction| reproduce(&place, one, "");
+    let folders = comparisons.reproductions.iter().map(write).collect::<Result<Vec<_>, _>>()?;
+    fields.set_item("folders", folders)?;
+    Ok(fields)
 }
 
 /// What stopped a launch, with an array by the name of its parameter, and the name of what is nearest to the address.

@@ -68,6 +68,7 @@ pub mod literal;
 pub mod machine;
 pub mod plain;
 pub mod registers;
+pub mod reproduction;
 pub mod source;
 
 pub use machine::{Device, Module};

@@ -55,6 +55,10 @@ pub(crate) struct Launch<'a> {
     pub(crate) started: Instant,
     /// When functions are compiled, and for which shape of CTAs.
     pub(crate) jit: (Jit, softwarp_jit::Shape),
+    /// Clocks count their reads, and nothing depends on how long things take.
+    pub(crate) repeatable: bool,
+    /// A random schedule leaves the order of a warp's lanes as it is.
+    pub(crate) lanes_in_order: bool,
     /// The seed of a random schedule.
     pub(crate) seed: Option<u64>,
     /// The account of the calls of all warps together, a part of the device's.
@@ -172,8 +176,14 @@ impl Launch<'_> {
             || self.seed.is_some()
     }
 
+    /// Whether a random schedule decides which lanes of a warp run.
+    #[inline]
+    pub(crate) fn has_random_lanes(&self) -> bool {
+        self.seed.is_some() && !self.lanes_in_order
+    }
+
     /// Whether each run of the launch is the same: clocks count their reads.
     pub(crate) fn is_repeatable(&self) -> bool {
-        self.seed.is_some() || self.debugger.is_some() || !clock::EXISTS
+        self.repeatable || self.seed.is_some() || self.debugger.is_some() || !clock::EXISTS
     }
 }

@@ -28,6 +28,7 @@
 //! assert!(device.launch(&launch).is_err());
 //! ```
 
+mod compare;
 mod launch;
 mod module;
 mod textures;
@@ -68,6 +69,8 @@ pub struct Device {
     /// Bytes of the heap of `malloc`.
     heap_bytes: AtomicU64,
     observed: Mutex<Observed>,
+    /// What compare mode keeps from launch to launch.
+    comparing: Mutex<compare::Kept>,
 }
 
 /// The bytes of the heap of `malloc` unless others are asked for, as in CUDA.
@@ -113,13 +116,16 @@ impl Device {
             spare: Spare::default(),
             heap_bytes: AtomicU64::new(HEAP),
             observed: Mutex::default(),
+            comparing: Mutex::default(),
         }
     }
 
     /// A GPU with one module: texts, linked. It is the GPU that the options name, or else the first text.
     pub fn load(sources: &[&str], options: LoadOptions) -> Result<Device, LoadError> {
         let (units, image) = compile(sources, options.arch, options.red_zones)?;
-        let device = Device::new(image.header.arch, image.header.address_bits, options.memory);
+        let (arch, bits) = (image.header.arch, image.header.address_bits);
+        let windows = options.windows.unwrap_or_else(|| Windows::for_target(bits, arch));
+        let device = Device::with_windows(arch, bits, options.memory, windows);
         device.add_module(units, image, options.lowering())?;
         Ok(device)
     }
@@ -157,6 +163,11 @@ impl Device {
     /// Takes memory again at an address where as many bytes were freed: zeros.
     pub fn allocate_again(&self, address: u64, bytes: u64) -> Result<(), MemoryError> {
         lock(&self.global).allocate_again(address, bytes)
+    }
+
+    /// Takes memory at an address that means nothing yet, a multiple of 256: zeros.
+    pub fn allocate_at(&self, address: u64, bytes: u64) -> Result<(), MemoryError> {
+        lock(&self.global).allocate_at(address, bytes)
     }
 
     /// Allocates memory without contents: a sanitized launch reports reads of bytes that neither the host nor a

@@ -50,6 +50,9 @@ const FIRST_PARTS: u64 = 64;
 /// end at about the same time.
 const PARTS_LEFT: u64 = 4;
 
+/// How many clusters a thread claims at once where nothing may depend on how long things take.
+const REPEATABLE: u64 = 16;
+
 /// How often the launching thread looks whether the others have ended, before it sleeps: some 50 µs.
 const LOOKS: u32 = 1024;
 
@@ -328,6 +331,10 @@ impl WorkerPool<'_> {
     fn refill(&self, launch: &Launch<'_>, worker: &mut Worker) {
         worker.publish(launch);
         if launch.next.load(Ordering::Relaxed) >= launch.units() {
+            return;
+        }
+        if launch.is_repeatable() {
+            worker.claimed = self.claim(launch, REPEATABLE..=REPEATABLE);
             return;
         }
         let took = worker.since.map(|since| since.elapsed());

@@ -1,5 +1,6 @@
 //! A launch as data: its parameters, its results, and its errors.
 
+use crate::comparison::Comparisons;
 use crate::debug::Debugger;
 pub use crate::decode::native::Jit;
 use crate::fault::Fault;
@@ -78,7 +79,8 @@ pub struct Launch<'a> {
     /// Nothing else accesses the device's memory while it runs: no other launch, and no other thread of the host. Where
     /// one thread runs it, its atomic operations then need not be atomic for others, and are faster.
     pub exclusive: bool,
-    /// When functions are compiled to machine code. Tracers, debuggers and sanitizers see the interpreter.
+    /// When functions are compiled to machine code, or whether compiled code and the interpreter are compared. Tracers,
+    /// debuggers and sanitizers see the interpreter.
     pub jit: Jit,
 }
 
@@ -137,6 +139,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// The limits that the sanitizers reached: accesses beyond them were not checked.
     pub not_looked_at: Vec<NotLookedAt>,
+    /// In compare mode: what came of it.
+    pub comparisons: Comparisons,
 }
 
 /// The end of a launch that began.
@@ -151,7 +155,7 @@ pub struct Outcome {
 }
 
 /// A launch that a thread of a kernel asked for, of a kernel of the same module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NestedLaunch {
     /// The kernel.
     pub kernel: String,
@@ -186,6 +190,7 @@ impl Report {
         self.operations.extend(nested.operations);
         self.findings.extend(nested.findings);
         self.not_looked_at.extend(nested.not_looked_at);
+        self.comparisons.add(nested.comparisons);
     }
 }
 

@@ -35,6 +35,7 @@
 //! `warp` executes these for 32 lanes at once, with every access to memory checked. [`fault`] says what went wrong and
 //! where; [`sanitize`] finds races, uninitialised memory and misused collectives; [`stats`] counts and traces.
 
+pub mod comparison;
 pub mod debug;
 pub mod device;
 pub mod fault;

@@ -6,6 +6,7 @@
 mod asynchronous;
 mod auto;
 mod clusters;
+mod compare;
 mod compiled_conversions;
 mod compiled_lanes;
 mod contract;

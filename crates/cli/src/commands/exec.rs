@@ -42,6 +42,14 @@ pub struct Args {
     /// what the program writes
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// Whether kernels are compiled to machine code, or compiled code is compared with the interpreter; without it, what
+    /// SOFTWARP_JIT says, else auto
+    #[arg(long, value_enum, value_name = "WHEN")]
+    jit: Option<super::jit::When>,
+    /// Where `--jit compare` writes folders that reproduce what it found; without it, what SOFTWARP_MISMATCHES says,
+    /// else softwarp-mismatches
+    #[arg(long, value_name = "DIR")]
+    mismatches: Option<PathBuf>,
     /// Show every call of the driver with its result on standard error
     #[arg(long)]
     trace: bool,
@@ -80,12 +88,13 @@ program's is 0 and there was a fault, a finding, or a kernel that could not be e
 JSON fields of the summary: processes, launches, kernels, warps, warp_instructions, thread_instructions,
 kernel_seconds, bytes_copied, faults, fault_code (of the first fault, or null), refused (launches that
 could not be executed), findings (how many of each kind), not_looked_at (launches in which a sanitizer
-reached a limit), exit_code.
+reached a limit), compared (what --jit compare did), exit_code.
 
 Examples:
   softwarp exec -- ./saxpy 1000
   softwarp exec --check -- python3 train.py
-  softwarp exec --sanitize race,sync --report bugs.txt -- ./reduce";
+  softwarp exec --sanitize race,sync --report bugs.txt -- ./reduce
+  softwarp exec --jit compare -- ./saxpy 1000";
 
 /// How to write the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -1,4 +1,4 @@
-//! `--jit`: when kernels are compiled.
+//! `--jit`: when kernels are compiled, and whether compiled code is compared with the interpreter.
 
 use softwarp::vm::device::Jit;
 
@@ -11,6 +11,8 @@ pub enum When {
     On,
     /// When they have run for long enough that it pays
     Auto,
+    /// Each launch runs interpreted and compiled, and what differs is a finding
+    Compare,
 }
 
 impl When {
@@ -20,6 +22,7 @@ impl When {
             When::Off => Jit::Off,
             When::On => Jit::On,
             When::Auto => Jit::Auto,
+            When::Compare => Jit::Compare,
         }
     }
 }

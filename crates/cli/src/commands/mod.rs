@@ -113,7 +113,7 @@ enum Command {
     Check(check::Args),
     Layout(layout::Args),
     Lower(lower::Args),
-    Run(run::Args),
+    Run(Box<run::Args>),
     Debug(debug::Args),
     Exec(exec::Args),
     Ptxas(ptxas::Args),

@@ -1,6 +1,7 @@
 //! `softwarp run`: executes kernels, as a launch file says or as the arguments do.
 
 mod arguments;
+mod compared;
 mod comparison;
 mod coverage;
 mod document;
@@ -72,10 +73,14 @@ pub struct Args {
     /// How many threads of this computer take part; all cores without it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Whether kernels are compiled to machine code: never, before they run, or when they have run for long enough;
-    /// without it, what SOFTWARP_JIT says, else auto
+    /// Whether kernels are compiled to machine code: never, before they run, or when they have run for long enough; or
+    /// whether each launch runs both compiled and interpreted, and what differs is a finding; without it, what
+    /// SOFTWARP_JIT says, else auto
     #[arg(long, value_enum, value_name = "WHEN")]
     jit: Option<super::jit::When>,
+    /// Where `--jit compare` writes a folder that reproduces what it found: the module, memory and a launch file
+    #[arg(long, value_name = "DIR", default_value = "softwarp-mismatches")]
+    mismatches: PathBuf,
     /// Stop a launch after N steps: instructions of warps, and more for costly ones
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
@@ -116,7 +121,8 @@ shape; else TYPE says what it holds (f32, u16, ...), and without one it is bytes
 A fault prints {\"ok\": false, \"fault\": {...}}, with kind, message, file, line, instruction, cta, thread
 and more, and shows itself on standard error; exit code 1. What kernels print goes to standard error.
 With --sanitize there is also \"findings\": [...]; a run with findings goes on, and has \"ok\": false. What was
-beyond a limit of the sanitizers is in \"not_looked_at\": [...].
+beyond a limit of the sanitizers is in \"not_looked_at\": [...]. With --jit compare there is \"compared\": {...},
+and what differs between compiled code and the interpreter is a finding of the kind jit-mismatch.
 
 A launch file is JSON; docs/launch-files.md has the format.
 
@@ -129,7 +135,8 @@ Examples:
   softwarp run kernel.cubin --arg f32:2
   softwarp run kernel.json --check --stats
   softwarp run --gpu examples/saxpy.json
-  softwarp run --compare examples/saxpy.json";
+  softwarp run --compare examples/saxpy.json
+  softwarp run --jit compare examples/saxpy.json";
 
 /// Stops launches when the user asks for it.
 static CANCEL: AtomicBool = AtomicBool::new(false);
@@ -244,6 +251,7 @@ fn load_options(args: &Args, arch: Option<Target>, fmad: Option<bool>) -> LoadOp
         fidelity: args.launch.fidelity.fidelity(fmad),
         red_zones: sanitize::wanted(&args.sanitize).bounds,
         debug: args.trace.is_wanted(),
+        windows: None,
     }
 }
 
@@ -312,9 +320,14 @@ impl Attempt<'_> {
             found.findings.extend(machine.device().findings());
             found.not_looked_at.extend(machine.device().not_looked_at());
             match outcome {
-                Ok(report) => reports.push(report),
+                Ok(mut report) => {
+                    found.comparisons.add(std::mem::take(&mut report.comparisons));
+                    reports.push(report);
+                }
                 Err(RunError::Launch { error: LaunchError::Fault(fault), .. }) => {
-                    reports.extend(machine.device().stopped());
+                    let stopped = machine.device().stopped();
+                    stopped.iter().for_each(|report| found.comparisons.add(report.comparisons.clone()));
+                    reports.extend(stopped);
                     let stats = self.counts(&machine, &reports, &observer)?;
                     let hints = hints::of_fault(&machine, sources, file.launches.get(index), &fault);
                     let shown = &read_back.shown;

@@ -3,9 +3,11 @@
 use crate::code::Code;
 use crate::driver::{Driver, place};
 use crate::handle::lock;
+use softwarp::vm::comparison::Reproduction;
 use softwarp::vm::device::{Launch, LaunchError, ModuleId, Outcome};
 use softwarp::vm::fault::{FaultKind, Problem};
 use softwarp::vm::sanitize::{Finding, Site};
+use softwarp_container::one_file;
 use std::io::Write as _;
 
 /// Writes a report.
@@ -42,6 +44,11 @@ pub fn ended(driver: &Driver, launch: &Launch<'_>, outcome: &Outcome) {
     for finding in &outcome.report.findings {
         report_finding(driver, (launch.module, launch.kernel), finding);
     }
+    let words = outcome.report.findings.iter().find(|finding| finding.kind.sanitizer() == "compare");
+    let words = words.map(ToString::to_string).unwrap_or_default();
+    for reproduction in &outcome.report.comparisons.reproductions {
+        write(driver, &reproduce(driver, reproduction, &words));
+    }
     let Some(fault) = &outcome.fault else { return };
     let code = code_of(&fault.kind);
     let place = fault.place.as_ref();
@@ -50,6 +57,23 @@ pub fn ended(driver: &Driver, launch: &Launch<'_>, outcome: &Outcome) {
     let place = place.unwrap_or_default();
     write(driver, &format!("softwarp: kernel `{}`: {}{place}{held}", launch.kernel, fault.kind));
     driver.set_fault(code);
+}
+
+/// Writes a folder that reproduces a launch: what to say of it.
+fn reproduce(driver: &Driver, reproduction: &Reproduction, words: &str) -> String {
+    let place = &driver.config.mismatches;
+    let written = one_file(&reproduction.texts)
+        .map_err(std::io::Error::other)
+        .and_then(|(name, code)| softwarp::reproduction::write(place, reproduction, (name, &code), words));
+    match written {
+        Ok(folder) => format!("softwarp: `{}` reproduces the mismatch", folder.display()),
+        Err(error) => {
+            format!(
+                "softwarp: what reproduces the mismatch cannot be written to `{}`: {error}",
+                place.display()
+            )
+        }
+    }
 }
 
 /// The kernel, the kind of a finding, and the places that it is about.

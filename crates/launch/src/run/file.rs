@@ -13,7 +13,9 @@ use super::textures::{self, SurfaceEntry, TextureEntry};
 use crate::json;
 use serde_json::Value as Json;
 use softwarp::diagnostic::Span;
+use softwarp::image::{Window, Windows};
 use softwarp::num::Format;
+use softwarp::reproduction::WINDOWS;
 use softwarp::tensor::Description;
 use std::collections::BTreeSet;
 
@@ -34,6 +36,8 @@ pub(crate) const KEYS: &[&str] = &[
     "sanitizer",
     "textures",
     "surfaces",
+    "windows",
+    "contents",
 ];
 
 /// What a launch file says.
@@ -71,6 +75,10 @@ pub struct LaunchFile {
     pub textures: Vec<TextureEntry>,
     /// Surfaces.
     pub surfaces: Vec<SurfaceEntry>,
+    /// The windows of the address space, if they are not the usual ones.
+    pub windows: Option<Windows>,
+    /// Bytes that are written before the first launch, by generic address.
+    pub contents: Vec<(u64, Vec<u8>)>,
 }
 
 /// Memory of the device.
@@ -80,6 +88,8 @@ pub struct Buffer {
     pub name: String,
     /// Its size.
     pub bytes: u64,
+    /// Its address, if that is chosen.
+    pub address: Option<u64>,
     /// What it holds at first.
     pub init: Init,
     /// The array that it is, if that is known.
@@ -215,6 +225,8 @@ impl LaunchFile {
             tool: file.optional("sanitizer", tool).flatten(),
             textures: reading.keep(file.list_of("textures", textures::texture)).unwrap_or_default(),
             surfaces: reading.keep(file.list_of("surfaces", textures::surface)).unwrap_or_default(),
+            windows: file.optional("windows", windows),
+            contents: reading.keep(file.list_of("contents", contents)).unwrap_or_default(),
         };
         read.check_names(file);
         Ok(read)
@@ -287,6 +299,45 @@ fn memories(at: &At<'_>) -> Read<(Vec<Buffer>, Multicasts)> {
     Ok((buffers, multicasts))
 }
 
+/// An address, in hexadecimal digits.
+fn address(at: &At<'_>) -> Read<u64> {
+    let text = at.text()?;
+    let digits = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    digits.map_or_else(|| at.error("it must be an address, such as \"0x1000\""), Ok)
+}
+
+/// The windows of the address space: of each the first address and the size.
+fn windows(at: &At<'_>) -> Read<Windows> {
+    at.only(&WINDOWS)?;
+    let window = |name: &str| {
+        let at = at.need(name)?;
+        match at.list()?.as_slice() {
+            [base, size] => Ok(Window { base: address(base)?, size: address(size)? }),
+            _ => at.error("it must be a list of an address and a size"),
+        }
+    };
+    let [globals, heap, constant, parameter, code, local, shared] = WINDOWS.map(window);
+    let windows = Windows {
+        globals: globals?,
+        heap: heap?,
+        constant: constant?,
+        parameter: parameter?,
+        code: code?,
+        local: local?,
+        shared: shared?,
+    };
+    match windows.are_usable() {
+        true => Ok(windows),
+        false => at.error("memory cannot have these windows: they must follow one another, with their sizes"),
+    }
+}
+
+/// Bytes at an address.
+fn contents(at: &At<'_>) -> Read<(u64, Vec<u8>)> {
+    at.only(&["address", "data"])?;
+    Ok((address(&at.need("address")?)?, at.need("data")?.data(MOST_DATA, None)?.bytes))
+}
+
 fn expected(at: &At<'_>) -> Read<Vec<(String, Vec<u8>)>> {
     let data = |(name, at): &(&String, At<'_>)| {
         Some(((*name).clone(), at.reading.keep(at.data(MOST_DATA, None))?.bytes))
@@ -356,7 +407,8 @@ fn dump(at: &At<'_>, name: &str) -> Read<Dump> {
 }
 
 fn buffer(at: &At<'_>, name: &str) -> Read<Buffer> {
-    at.only(&["bytes", "init"])?;
+    at.only(&["bytes", "init", "address"])?;
+    let address = at.get("address")?.map(|at| address(&at)).transpose()?;
     let size = at.get("bytes")?.map(|at| at.unsigned()).transpose()?;
     let (init, elements) = match at.get("init")? {
         None => (Init::Zero, None),
@@ -368,7 +420,7 @@ fn buffer(at: &At<'_>, name: &str) -> Read<Buffer> {
         (None, _) => return at.error("`bytes` is missing: only data says how much there is"),
     };
     let elements = elements.filter(|_| matches!(&init, Init::Bytes(data) if data.len() as u64 == bytes));
-    Ok(Buffer { name: name.to_owned(), bytes, init, elements })
+    Ok(Buffer { name: name.to_owned(), bytes, address, init, elements })
 }
 
 /// What memory holds at first, of at most a given number of bytes: a word, a seed or data; and the array that it is.

@@ -120,6 +120,14 @@ fn fields(kind: &FindingKind) -> Json {
         FindingKind::Deadlock { barrier, arrived, expected } => {
             json!({"barrier": barrier, "arrived": arrived, "expected": expected})
         }
+        FindingKind::JitMismatch(mismatch) => {
+            let [interpreted, compiled] = mismatch.what.values();
+            json!({
+                "grid": mismatch.grid, "block": mismatch.block, "cluster": mismatch.cluster,
+                "dynamic_smem": mismatch.dynamic_shared, "what": mismatch.what.word(),
+                "interpreted": interpreted, "compiled": compiled, "written": mismatch.placed,
+            })
+        }
         _ => Json::Null,
     }
 }

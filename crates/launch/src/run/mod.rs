@@ -3,10 +3,12 @@
 //! [`mod@file`] reads launch files, [`data`] the bytes in them, [`elements`] the numbers that these are; [`compare`] has the rules by which results are the same;
 //! [`textures`] reads and binds textures and surfaces;
 //! [`fault`] tells what stopped a launch, to people and to programs, [`finding`] what the sanitizers found;
+//! [`compared`] writes what reproduces a mismatch of compare mode;
 //! [`counted`] and [`observe`] how often instructions were executed, and what they cost.
 
 pub mod argument;
 pub mod compare;
+pub mod compared;
 pub mod data;
 pub mod elements;
 pub mod fault;
@@ -108,14 +110,17 @@ const MOST_PARAMETER: u64 = 32764;
 impl Run {
     /// Loads the modules and fills the memory.
     pub fn prepare(file: &LaunchFile, sources: &[&str], load: LoadOptions) -> Result<Run, RunError> {
+        let load = LoadOptions { windows: file.windows.or(load.windows), ..load };
         let device = Device::load(sources, load).map_err(RunError::Load)?;
         let mut run =
             Run { device, buffers: Vec::new(), constants: Vec::new(), bound: textures::Bound::default() };
         for buffer in &file.buffers {
             let failed = |error| RunError::Memory { of: buffer.name.clone(), error };
-            let address = match buffer.init {
-                Init::None => run.device.machine_mut().allocate_uninitialised(buffer.bytes),
-                _ => run.device.machine_mut().allocate(buffer.bytes),
+            let machine = run.device.machine();
+            let address = match (buffer.address, &buffer.init) {
+                (Some(address), _) => machine.allocate_at(address, buffer.bytes).map(|()| address),
+                (None, Init::None) => machine.allocate_uninitialised(buffer.bytes),
+                (None, _) => machine.allocate(buffer.bytes),
             };
             let address = address.map_err(failed)?;
             let put = |at, piece: &[u8]| run.device.machine_mut().write(address.saturating_add(at), piece);
@@ -142,6 +147,10 @@ impl Run {
                 |at, piece: &[u8]| run.device.machine_mut().write_constant(address.saturating_add(at), piece);
             buffer.init.write(buffer.bytes, put).map_err(failed)?;
             run.constants.push((buffer.name.clone(), address));
+        }
+        for (address, bytes) in &file.contents {
+            let failed = |error| RunError::Memory { of: format!("contents at 0x{address:x}"), error };
+            run.device.machine().write(*address, bytes).map_err(failed)?;
         }
         for name in &file.freed {
             let index = run.buffers.iter().position(|one| &one.name == name);

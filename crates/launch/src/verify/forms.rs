@@ -180,7 +180,13 @@ fn head(device: &Device) -> String {
 
 fn words(name: &str, words: &[u64]) -> Buffer {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    Buffer { name: name.to_owned(), bytes: bytes.len() as u64, init: Init::Bytes(bytes), elements: None }
+    Buffer {
+        name: name.to_owned(),
+        bytes: bytes.len() as u64,
+        init: Init::Bytes(bytes),
+        elements: None,
+        address: None,
+    }
 }
 
 fn kernel(form: &str, text: String, buffers: Vec<Buffer>, grid: [u32; 3], number: u64) -> Kernel {

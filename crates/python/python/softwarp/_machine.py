@@ -194,6 +194,7 @@ class Launcher:
             outcome["seconds"],
             outcome["printed"],
             findings,
+            outcome["compared"],
         )
 
     def _passed(self, arguments: tuple[Any, ...]) -> tuple[list[bytes], Arguments]:
@@ -217,6 +218,9 @@ class Module:
         ``leak``. :attr:`Report.findings` has what was found.
     :param name: How errors call the module; of several texts, a name for each.
     :param debug: Threads of launches can be followed; registers take more memory.
+    :param jit: When kernels are compiled: ``off``, ``on`` or ``auto``; with ``compare``, each launch runs interpreted and
+        compiled: :attr:`Report.compared`, and what differs is in :attr:`Report.findings`. Without it, what the environment
+        variable ``SOFTWARP_JIT`` says, else ``auto``.
 
     Kernels are attributes. Arguments become what the parameter's type is; arrays are copied into the machine's memory
     before the launch and back after it, unless they are made by :meth:`array`. A module with errors raises
@@ -258,11 +262,14 @@ class Module:
         sanitize: str | Sequence[str] | None = None,
         name: str | Sequence[str] = "module.ptx",
         debug: bool = False,
+        jit: str | None = None,
     ) -> None:
         names = [] if sanitize is None else sanitize.split(",") if isinstance(sanitize, str) else sanitize
         wanted = [text("sanitize", one) for one in several("sanitize", names, "names of sanitizers")]
         if arch is not None:
             text("arch", arch)
+        if jit is not None and text("jit", jit) not in ("off", "on", "auto", "compare"):
+            raise ValueError(f"jit: {jit!r} is not off, on, auto or compare")
         texts = _named(ptx, name)
         self.name = texts[0][0]
         """The name of its first text."""
@@ -270,7 +277,7 @@ class Module:
         """The text or texts."""
         self._debug = debug
         try:
-            self._machine = _softwarp.Machine(texts, arch, wanted, debug)
+            self._machine = _softwarp.Machine(texts, arch, wanted, debug, jit)
         except ValueError:
             found = (one for called, ptx in texts for one in check(ptx, arch, name=called, relocatable=True))
             errors = [one for one in found if one.severity == "error"]
@@ -290,6 +297,7 @@ class Module:
         sanitize: str | Sequence[str] | None = None,
         name: str = "kernel.cu",
         debug: bool = False,
+        jit: str | None = None,
     ) -> Module:
         """A module from CUDA C++, which NVRTC compiles if it is installed.
 
@@ -309,7 +317,7 @@ class Module:
         made, why = _softwarp.compile_cuda(source, name, list(options), os.getcwd())
         if made is None:
             raise CompileError(name, why)
-        return cls(made[0], arch=arch, sanitize=sanitize, name=name.removesuffix(".cu") + ".ptx", debug=debug)
+        return cls(made[0], arch=arch, sanitize=sanitize, name=name.removesuffix(".cu") + ".ptx", debug=debug, jit=jit)
 
     @classmethod
     def from_triton(cls, kernel: Any, *, arch: str | None = None, **options: Any) -> Module:

@@ -70,7 +70,7 @@ class Finding:
     """What a sanitizer found."""
 
     sanitizer: str
-    """``race``, ``init``, ``sync``, ``bounds`` or ``leak``."""
+    """``race``, ``init``, ``sync``, ``bounds`` or ``leak``; ``compare`` for a mismatch of compare mode."""
     kind: str
     """A word for what it is."""
     message: str
@@ -118,4 +118,7 @@ class Report(Recorded):
     printed: str = ""
     """What the kernel printed. It was written to standard output too."""
     findings: tuple[Finding, ...] = ()
-    """What the sanitizers found, of a module that has them."""
+    """What the sanitizers found, of a module that has them; and what compare mode did."""
+    compared: dict[str, Any] | None = None
+    """With ``jit="compare"``: how many launches were ``equal``, ``order_dependent``, ``mismatches`` and ``not_compiled``;
+    ``not_compared`` by reason; ``folders`` that reproduce mismatches."""

@@ -5,6 +5,7 @@
 //! without those that have no effect.
 
 mod build;
+mod flaw;
 pub(crate) mod native;
 pub(crate) mod plan;
 

@@ -1,5 +1,6 @@
 //! Compiled code of a function, made when it has run for long enough.
 
+use super::flaw::with_flaw;
 use softwarp_ir::Function;
 use softwarp_jit::{Compiled, Shape, Wanted, compile};
 use std::sync::OnceLock;
@@ -15,17 +16,28 @@ pub enum Jit {
     /// When they have run for long enough that it pays.
     #[default]
     Auto,
+    /// Each launch runs interpreted and compiled, from the same memory, and what differs is a finding
+    /// ([`crate::comparison`]).
+    Compare,
 }
 
 impl Jit {
-    /// What the environment variable `SOFTWARP_JIT` says: `off`, `on` or `auto`.
+    /// `off`, `on`, `auto` or `compare`.
+    pub fn from_name(name: &str) -> Option<Jit> {
+        match name {
+            "off" => Some(Jit::Off),
+            "on" => Some(Jit::On),
+            "auto" => Some(Jit::Auto),
+            "compare" => Some(Jit::Compare),
+            _ => None,
+        }
+    }
+
+    /// What the environment variable `SOFTWARP_JIT` says; `auto` if that is no name.
     pub fn from_environment() -> Jit {
         static KNOWN: OnceLock<Jit> = OnceLock::new();
-        *KNOWN.get_or_init(|| match std::env::var("SOFTWARP_JIT").as_deref() {
-            Ok("off") => Jit::Off,
-            Ok("on") => Jit::On,
-            _ => Jit::Auto,
-        })
+        let name = || std::env::var("SOFTWARP_JIT").ok();
+        *KNOWN.get_or_init(|| name().and_then(|name| Jit::from_name(&name)).unwrap_or_default())
     }
 }
 
@@ -63,22 +75,35 @@ impl Native {
                 return Some(compiled);
             }
             let wanted = Wanted { masked: true, profitable };
-            return self.masked[shape.index()].get_or_init(|| compile(function, shape, wanted)).as_ref();
+            return self.masked[shape.index()]
+                .get_or_init(|| compile(&with_flaw(function), shape, wanted))
+                .as_ref();
         }
         let pays = || self.interpreted.load(Ordering::Relaxed) >= PAYS * function.ops.len() as u64;
         match jit {
-            Jit::Off => return None,
+            // A launch that is compared runs in the two modes, and in none of its own.
+            Jit::Off | Jit::Compare => return None,
             Jit::Auto if !pays() => return None,
-            _ => {}
+            Jit::Auto | Jit::On => {}
         }
         let wanted = Wanted { masked: false, profitable };
-        slot.get_or_init(|| compile(function, shape, wanted)).as_ref()
+        slot.get_or_init(|| compile(&with_flaw(function), shape, wanted)).as_ref()
     }
 
     /// Lanes diverged that compiled code cannot run.
     #[inline]
     pub(crate) fn diverged(&self) {
         self.diverged.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Has masked code made from now on, if lanes have diverged and it is not made yet. Returns whether that is so.
+    pub(crate) fn hasten(&self, shape: Shape) -> bool {
+        let is_late =
+            self.masked[shape.index()].get().is_none() && self.diverged.load(Ordering::Relaxed) != 0;
+        if is_late {
+            self.diverged.fetch_max(DIVERGENT, Ordering::Relaxed);
+        }
+        is_late && self.compiled[shape.index()].get().is_some_and(Option::is_some)
     }
 
     /// Adds instructions that the interpreter executed.

@@ -2,19 +2,21 @@
 
 use super::{Device, Module};
 use crate::clock::Instant;
+use crate::comparison::Comparisons;
 use crate::context::Launch as Running;
 use crate::decode::Program;
 use crate::grid::Executed;
 use crate::helpers::cores;
-use crate::launch::{Launch, LaunchError, Outcome, Report};
+use crate::launch::{Jit, Launch, LaunchError, Outcome, Report};
 use crate::launch_info::LaunchInfo;
 use crate::memory::cell::SharedBytes;
+use crate::memory::constant::Constant;
 use crate::memory::global::{Global, MemoryError, lock};
 use crate::memory::heap::{GAP, WIDE_GAP};
 use crate::nested::{NestedLaunches, Requests};
 use crate::sanitize::bounds::Bounds;
 use crate::sanitize::init::Unwritten;
-use crate::sanitize::{self, Sanitizer};
+use crate::sanitize::{self, Sanitizer, Site, Watch};
 use crate::stats::{OpCount, Progress};
 use crate::texture::Textures;
 use crate::tuning::Tuning;
@@ -34,8 +36,8 @@ const MOST_STACKS: u64 = 1 << 30;
 const MOST_COOPERATING: u64 = (MULTIPROCESSORS * MULTIPROCESSOR_CTAS) as u64;
 
 /// The resources of a launch that is about to begin.
-struct Prepared {
-    kernel: FunctionId,
+pub(super) struct Prepared {
+    pub(super) kernel: FunctionId,
     /// In CTAs.
     grid: [u32; 3],
     cluster: Option<[u32; 3]>,
@@ -43,9 +45,49 @@ struct Prepared {
     parameters: SharedBytes,
     /// The address of the grid barrier of a cooperative launch; 0 for any other.
     workspace: u64,
+    /// `%gridid`
+    number: u64,
     /// Memory as it is now.
-    global: Global,
+    pub(super) global: Global,
+    pub(super) constant: Constant,
+    textures: Textures,
     unwritten: Unwritten,
+}
+
+impl Prepared {
+    /// The address of the grid barrier of a cooperative launch; 0 for any other.
+    pub(super) fn workspace(&self) -> u64 {
+        self.workspace
+    }
+
+    /// Whether there are textures, surfaces or samplers.
+    pub(super) fn has_textures(&self) -> bool {
+        !(self.textures.references.bound.is_empty() && self.textures.objects.is_empty())
+    }
+}
+
+/// How a run of a launch differs from what is prepared.
+#[derive(Default)]
+pub(super) struct Variation<'a> {
+    /// Other global memory, with the same allocations.
+    pub(super) global: Option<&'a Global>,
+    /// Clocks count their reads, and nothing depends on how long things take.
+    pub(super) repeatable: bool,
+    /// A random schedule leaves the order of a warp's lanes as it is.
+    pub(super) lanes_in_order: bool,
+    /// A byte whose last write is wanted.
+    pub(super) watch: Option<&'a Watch>,
+}
+
+/// A run of a launch.
+pub(super) struct Ran {
+    pub(super) outcome: Outcome,
+    /// Blocks that it took from `malloc`.
+    given: Vec<sanitize::Given>,
+    /// Steps that it took.
+    pub(super) steps: u64,
+    /// The last write of the byte that was watched.
+    pub(super) last_write: Option<Site>,
 }
 
 /// What a launch was found to need, nothing of which is taken yet.
@@ -112,7 +154,7 @@ impl Device {
     }
 
     /// Checks a launch, and takes what it needs.
-    fn prepare(
+    pub(super) fn prepare(
         &self,
         launch: &Launch<'_>,
         module: &Module,
@@ -126,7 +168,23 @@ impl Device {
         let workspace = if launch.cooperative { self.workspace()? } else { 0 };
         let global = lock(&self.global).clone();
         let unwritten = lock(&self.observed).unwritten.clone();
-        Ok(Prepared { kernel, grid, cluster, shared_bytes, parameters, workspace, global, unwritten })
+        let number = self.launches.fetch_add(1, Ordering::Relaxed) + 1;
+        let constant = lock(&module.constant).clone();
+        let textures =
+            Textures { references: lock(&module.references).clone(), objects: lock(&self.objects).clone() };
+        Ok(Prepared {
+            kernel,
+            grid,
+            cluster,
+            shared_bytes,
+            parameters,
+            workspace,
+            number,
+            global,
+            constant,
+            textures,
+            unwritten,
+        })
     }
 
     /// What a launch needs, if nothing is wrong with it.
@@ -178,21 +236,33 @@ impl Device {
     }
 
     fn run(&self, launch: &Launch<'_>, module: &Module, program: &Program) -> Result<Outcome, LaunchError> {
+        if launch.jit == Jit::Compare {
+            return self.run_compared(launch, module, program);
+        }
         let prepared = self.prepare(launch, module, program)?;
-        let Prepared { kernel, grid, cluster, shared_bytes, workspace, .. } = prepared;
+        let ran = self.run_prepared(launch, (module, program), &prepared, &Variation::default());
+        self.finish(launch, &prepared, ran)
+    }
+
+    /// Runs a launch that was prepared. It can run several times.
+    pub(super) fn run_prepared(
+        &self,
+        launch: &Launch<'_>,
+        (module, program): (&Module, &Program),
+        prepared: &Prepared,
+        variation: &Variation<'_>,
+    ) -> Ran {
+        let &Prepared { kernel, grid, cluster, shared_bytes, workspace, number, .. } = prepared;
         let image = &module.image;
-        let number = self.launches.fetch_add(1, Ordering::Relaxed) + 1;
-        let constant = lock(&module.constant).clone();
-        let textures =
-            Textures { references: lock(&module.references).clone(), objects: lock(&self.objects).clone() };
         let own = Progress::default();
         let nested = Requests::default();
         let started = Instant::now();
         let seed = launch.schedule.seed();
         let threads = threads(launch);
-        let sanitizer = launch.sanitize.any().then(|| {
+        let sanitizer = (launch.sanitize.any() || variation.watch.is_some()).then(|| {
             let bounds = || Bounds::new(image, &image.windows, program, kernel, shared_bytes);
-            Sanitizer::new(launch.sanitize, program, &prepared.unwritten).with_bounds(bounds)
+            let sanitizer = Sanitizer::new(launch.sanitize, program, &prepared.unwritten);
+            sanitizer.with_bounds(bounds).with_watch(variation.watch)
         });
         let info = LaunchInfo {
             program,
@@ -208,9 +278,9 @@ impl Device {
         let running = Running {
             info,
             windows: &image.windows,
-            global: &prepared.global,
-            constant: &constant,
-            textures: &textures,
+            global: variation.global.unwrap_or(&prepared.global),
+            constant: &prepared.constant,
+            textures: &prepared.textures,
             parameters: &prepared.parameters,
             clustered: cluster.is_some(),
             dynamic_shared: launch.dynamic_shared,
@@ -232,27 +302,40 @@ impl Device {
             nested: &nested,
             progress: launch.progress.unwrap_or(&own),
             started,
+            repeatable: variation.repeatable,
+            lanes_in_order: variation.lanes_in_order,
             seed,
             stacks: self.account.part(MOST_STACKS.min(self.account.most() / 4)),
             steps: AtomicU64::new(0),
             next: AtomicU64::new(0),
             cancelled: AtomicU64::new(0),
         };
-        let outcome = self.observe(launch, module, &running);
-        if workspace != 0 {
-            lock(&self.global).free(workspace).map_err(LaunchError::Memory)?;
-        }
-        let (mut outcome, given) = outcome;
+        let (mut outcome, given) = self.observe(launch, module, &running);
+        let steps = running.steps.load(Ordering::Relaxed);
+        let last_write = sanitizer.as_ref().and_then(|sanitizer| sanitizer.last_write(&running.info));
         let found = sanitizer.map(Sanitizer::findings).unwrap_or_default();
         (outcome.report.findings, outcome.report.not_looked_at) = found;
         outcome.nested = nested.into_launches();
+        Ran { outcome, given, steps, last_write }
+    }
+
+    /// Gives back what a launch took, and keeps what outlives it.
+    pub(super) fn finish(
+        &self,
+        launch: &Launch<'_>,
+        prepared: &Prepared,
+        ran: Ran,
+    ) -> Result<Outcome, LaunchError> {
+        if prepared.workspace != 0 {
+            lock(&self.global).free(prepared.workspace).map_err(LaunchError::Memory)?;
+        }
         let mut observed = lock(&self.observed);
-        observed.given.extend(given.into_iter().map(|one| (launch.module, one)));
+        observed.given.extend(ran.given.into_iter().map(|one| (launch.module, one)));
         if !launch.sanitize.init {
             // The launch was not sanitized, so its writes are not known.
             observed.unwritten.clear();
         }
-        Ok(outcome)
+        Ok(ran.outcome)
     }
 
     /// Runs a launch: what it did, and blocks that it took from `malloc`.
@@ -282,8 +365,18 @@ impl Device {
             counts.recount(program, &operations);
         }
         let (findings, not_looked_at) = (Vec::new(), Vec::new());
-        let report =
-            Report { ctas, counts, compiled, elapsed, mnemonics, operations, findings, not_looked_at };
+        let comparisons = Comparisons::default();
+        let report = Report {
+            ctas,
+            counts,
+            compiled,
+            elapsed,
+            mnemonics,
+            operations,
+            findings,
+            not_looked_at,
+            comparisons,
+        };
         (Outcome { report, fault, nested: Vec::new() }, given)
     }
 

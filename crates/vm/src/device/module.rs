@@ -31,6 +31,9 @@ pub struct LoadOptions {
     /// The most bytes of host memory that the device and its launches may hold;
     /// [`Account::default_limit`](crate::host_memory::Account::default_limit) without it. Only for a new device.
     pub memory: Option<u64>,
+    /// The windows of the address space; those of the GPU without it. The first module then is exactly there. Only for a
+    /// new device.
+    pub windows: Option<Windows>,
 }
 
 impl LoadOptions {

@@ -321,7 +321,7 @@ impl Global {
         region.next = region.next.max(past.min(region.end()));
     }
 
-    fn insert(&mut self, allocation: Allocation) {
+    pub(super) fn insert(&mut self, allocation: Allocation) {
         let index = self.allocations.partition_point(|it| it.base < allocation.base);
         Arc::make_mut(&mut self.allocations).insert(index, allocation);
     }

@@ -18,7 +18,7 @@ pub(crate) const GAP: u64 = 16;
 pub(crate) const WIDE_GAP: u64 = 256;
 
 /// The blocks of `malloc`, in use and free.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Blocks {
     /// By offset: the bytes that were asked for, and whether they are in use.
     blocks: BTreeMap<u64, (u64, bool)>,

@@ -5,6 +5,7 @@
 
 pub(crate) mod cell;
 pub(crate) mod constant;
+pub(crate) mod copies;
 pub mod global;
 pub(crate) mod heap;
 pub mod host;
@@ -251,7 +252,7 @@ impl<'a> Spaces<'a> {
     /// The variable, allocation or other thing that is nearest to an address.
     pub(crate) fn nearest(&self, memory: Memory, address: u64) -> Option<Nearest> {
         match memory {
-            Memory::Global => self.nearest_allocation(address),
+            Memory::Global => self.global.nearest(address),
             Memory::Constant => self.nearest_object(StateSpace::Const, address),
             Memory::Kernel => self.nearest_object(StateSpace::Param, address).or_else(|| {
                 let bytes = self.parameters.len();
@@ -290,10 +291,13 @@ impl<'a> Spaces<'a> {
         let (_, id, base) = placed.min_by_key(|&(distance, ..)| distance)?;
         Some(self.named(id, base, address))
     }
+}
 
-    fn nearest_allocation(&self, address: u64) -> Option<Nearest> {
-        let allocations = self.global.allocations();
-        let index = self.global.before(address);
+impl Global {
+    /// The allocation, or the variable or block in it, that is nearest to an address.
+    pub(crate) fn nearest(&self, address: u64) -> Option<Nearest> {
+        let allocations = self.allocations();
+        let index = self.before(address);
         let around = [index, Some(index.map_or(0, |index| index + 1))];
         let near = around.into_iter().flatten().filter_map(|index| allocations.get(index));
         // Far from all allocations, as where null pointers lead, none is named.

@@ -24,6 +24,28 @@ impl Global {
         Ok(())
     }
 
+    /// Takes memory at an address that means nothing yet: zeros.
+    pub fn allocate_at(&mut self, base: u64, bytes: u64) -> Result<(), MemoryError> {
+        let taken = MemoryError::AddressTaken { address: base, bytes };
+        let end = base.checked_add(bytes.max(1)).ok_or(taken.clone())?;
+        let meets = |start: u64, size: u64| start < end && start.saturating_add(size.max(1)) > base;
+        let is_taken = self.windows.iter().any(|window| meets(window.base, window.size))
+            || self.allocations.iter().any(|it| meets(it.base, it.bytes));
+        let most = if self.buffers.window.base < 1 << 32 { 1 << 32 } else { 1 << 48 };
+        if is_taken || !base.is_multiple_of(ALIGNMENT) || base == 0 || end > most {
+            return Err(taken);
+        }
+        let charge = self.account.charge(bytes.saturating_add(128)).map_err(MemoryError::Limit)?;
+        let cells = SharedBytes::new(bytes).ok_or(MemoryError::OutOfMemory { bytes })?;
+        let kind = AllocationKind::Host;
+        if self.buffers.window.contains(base) {
+            self.advance(base, bytes, &kind);
+        }
+        let (cells, charge) = (Some(Arc::new(cells)), Some(Arc::new(charge)));
+        self.insert(Allocation { base, bytes, cells, charge, kind });
+        Ok(())
+    }
+
     /// Keeps addresses for memory that is mapped there later: where they begin.
     pub fn reserve(&mut self, bytes: u64, alignment: u64) -> Result<u64, MemoryError> {
         if !alignment.is_power_of_two() {

@@ -3,6 +3,7 @@
 mod text;
 
 use super::Agent;
+use crate::comparison::Mismatch;
 use crate::fault::{Nearest, Place, Use};
 use softwarp_ir::{Location, Memory};
 
@@ -216,6 +217,9 @@ pub enum FindingKind {
         /// How many it waits for.
         expected: u32,
     },
+    /// Compiled code and the interpreter do not do the same (`compare`): an error of softwarp, and none of the kernel.
+    /// `at` is the instruction of the interpreter.
+    JitMismatch(Box<Mismatch>),
 }
 
 /// The use of a register that was not written.
@@ -379,16 +383,18 @@ impl FindingKind {
             FindingKind::DeadLocal => "dead_local",
             FindingKind::ForeignLocal { .. } => "foreign_local",
             FindingKind::Deadlock { .. } => "deadlock",
+            FindingKind::JitMismatch(_) => "jit-mismatch",
         }
     }
 
-    /// The sanitizer that finds it: `init`, `race`, `sync`, `bounds` or `leak`.
+    /// The sanitizer that finds it: `init`, `race`, `sync`, `bounds` or `leak`; `compare` for compare mode.
     pub fn sanitizer(&self) -> &'static str {
         match self {
             FindingKind::Uninitialised
             | FindingKind::UninitialisedTensor { .. }
             | FindingKind::UndefinedRegister { .. } => "init",
             FindingKind::Leak { .. } | FindingKind::TensorLeak { .. } => "leak",
+            FindingKind::JitMismatch(_) => "compare",
             FindingKind::OutOfBounds { .. } | FindingKind::DeadLocal | FindingKind::ForeignLocal { .. } => {
                 "bounds"
             }

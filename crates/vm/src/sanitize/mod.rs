@@ -29,6 +29,7 @@ mod registers;
 mod state;
 mod sync;
 mod touch;
+mod watch;
 
 pub(crate) use causality::Event;
 pub use finding::{Finding, FindingKind, Missing, RegisterUse, Site, Touched, Until};
@@ -38,6 +39,7 @@ pub(crate) use state::heap::Given;
 pub(crate) use state::tensor::TensorCells;
 pub(crate) use sync::Coming;
 pub(crate) use touch::{Actor, Kind, MbarrierPhase, ShadowAddress, Span, Tolerant, Touch, Touches};
+pub(crate) use watch::Watch;
 
 /// Texels of arrays have no addresses: to sanitizers, they have numbers from here on.
 pub const ARRAYS: u64 = 1 << 63;

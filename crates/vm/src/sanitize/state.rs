@@ -15,6 +15,7 @@ use super::race::Shadow;
 use super::registers::Registers;
 use super::sync::{Arrivals, Coming, Verdict};
 use super::touch::{Actor, Kind, MbarrierPhase, ShadowAddress, Tolerant, Touch, Touches};
+use super::watch::Watch;
 use super::{ARRAYS, Finding, FindingKind, NotLookedAt, Sanitize, Site};
 use crate::decode::Program;
 use crate::fault::{Fault, FaultKind, Place, Use};
@@ -47,6 +48,8 @@ pub(crate) struct Sanitizer<'a> {
     unwritten: &'a Unwritten,
     /// The variables of the launch, if bounds are checked.
     pub(crate) bounds: Option<Bounds>,
+    /// A byte whose last write is wanted.
+    pub(crate) watch: Option<&'a Watch>,
     /// The number of the first operation of each function; operations are counted through all of them.
     bases: Vec<u32>,
     state: Mutex<State>,
@@ -99,7 +102,8 @@ impl<'a> Sanitizer<'a> {
             next += code.ops.len() as u32 + 1;
             base
         });
-        Sanitizer { wants, unwritten, bounds: None, bases: bases.collect(), state: Mutex::default() }
+        let bases = bases.collect();
+        Sanitizer { wants, unwritten, bounds: None, watch: None, bases, state: Mutex::default() }
     }
 
     /// The findings, and the limits that were reached.
@@ -156,6 +160,12 @@ impl<'a> Sanitizer<'a> {
             let left = ended.arrivals.ended();
             self.verdicts(&mut lock(&self.state), launch, cta, &left);
         }
+    }
+
+    /// Where the last write of the watched byte was.
+    pub(crate) fn last_write(&self, launch: &LaunchInfo<'_>) -> Option<Site> {
+        let write = self.watch?.last()?;
+        Some(self.site(launch, write.op, write.cta, write.thread, write.lanes))
     }
 
     fn op(&self, actor: &Actor) -> u32 {

@@ -149,6 +149,11 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bound.is_empty()
+    }
+
     /// Makes an object: its handle.
     pub(crate) fn make(&mut self, bound: Bound) -> u64 {
         self.made += 1;

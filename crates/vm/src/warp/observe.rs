@@ -241,7 +241,7 @@ impl Warp {
         let &Used { address, bytes, usage, .. } = used;
         let wants = sanitizer.wants;
         let threads_own = matches!(address.memory, Memory::Function | Memory::Kernel | Memory::Constant);
-        let accesses = !threads_own && (wants.init || wants.race);
+        let accesses = !threads_own && (wants.init || wants.race || sanitizer.watch.is_some());
         let raw = addresses(&self.calls[split.call as usize], address);
         let seen = (sanitizer, actor);
         let bounds = self.bounds_to_look_at(env, seen, split, address, (&raw, bytes), usage);

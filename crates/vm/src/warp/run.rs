@@ -308,7 +308,7 @@ impl Warp {
                 return Reached::End;
             };
             if OBSERVING {
-                if *budget <= 0 || launch.seed.is_some() && split.holds(&self.splits, op) {
+                if *budget <= 0 || launch.has_random_lanes() && split.holds(&self.splits, op) {
                     at.leave(env.meter, split);
                     return Reached::End;
                 }
@@ -501,7 +501,8 @@ impl Warp {
     /// The random numbers that choose among splits; none with the fixed schedule.
     fn random_lanes<'a>(&self, env: &'a mut Env<'_>) -> Option<&'a mut Random> {
         let independent = env.launch.image.header.arch.has_independent_threads();
-        env.meter.random.as_mut().filter(|_| independent)
+        let random = env.launch.has_random_lanes();
+        env.meter.random.as_mut().filter(|_| independent && random)
     }
 
     /// Leaves behind the lanes that a guard holds back, to go on after the operation.

@@ -96,6 +96,12 @@ fn settings(args: &Args, arch: Option<Target>, report: Option<&Path>) -> Result<
     if let Some(report) = report {
         all.push(("SOFTWARP_REPORT", absolute(report)?.into()));
     }
+    if let Some(jit) = args.jit.and_then(|jit| jit.to_possible_value()) {
+        all.push(("SOFTWARP_JIT", jit.get_name().into()));
+    }
+    if let Some(folder) = &args.mismatches {
+        all.push(("SOFTWARP_MISMATCHES", absolute(folder)?.into()));
+    }
     if args.trace {
         all.push(("SOFTWARP_TRACE", "1".into()));
     }

@@ -22,6 +22,18 @@ struct Line {
     refused: u64,
     findings: BTreeMap<String, u64>,
     not_looked_at: u64,
+    #[serde(default)]
+    compared: Compared,
+}
+
+/// What compare mode did.
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Compared {
+    equal: u64,
+    order_dependent: u64,
+    mismatches: u64,
+    not_compiled: u64,
+    not_compared: BTreeMap<String, u64>,
 }
 
 /// What all processes did.
@@ -91,6 +103,7 @@ impl Total {
                 "softwarp: in {launches} a sanitizer reached a limit and did not see everything\n"
             ));
         }
+        text.push_str(&sum.compared.text());
         text
     }
 
@@ -111,8 +124,70 @@ impl Total {
             "refused": sum.refused,
             "findings": sum.findings,
             "not_looked_at": sum.not_looked_at,
+            "compared": sum.compared.json(),
             "exit_code": code,
         })
+    }
+}
+
+impl Compared {
+    /// All launches in compare mode.
+    fn launches(&self) -> u64 {
+        self.compared() + self.not_compiled + self.not_compared.values().sum::<u64>()
+    }
+
+    /// Launches that were compared.
+    fn compared(&self) -> u64 {
+        self.equal + self.order_dependent + self.mismatches
+    }
+
+    /// For people: nothing without compare mode.
+    fn text(&self) -> String {
+        if self.launches() == 0 {
+            return String::new();
+        }
+        let mut text = format!(
+            "softwarp: compared {} compiled and interpreted: {} equal, {} order-dependent, {}",
+            many(self.compared(), "launch", "launches"),
+            self.equal,
+            self.order_dependent,
+            many(self.mismatches, "mismatch", "mismatches"),
+        );
+        if self.not_compiled > 0 {
+            let launches = many(self.not_compiled, "launch", "launches");
+            text.push_str(&format!("; {launches} without compiled code"));
+        }
+        for (why, number) in &self.not_compared {
+            let launches = many(*number, "launch", "launches");
+            text.push_str(&format!("; {launches} not compared ({})", why.replace('_', " ")));
+        }
+        text.push('\n');
+        text
+    }
+
+    /// For programs.
+    fn json(&self) -> Json {
+        json!({
+            "launches": self.launches(),
+            "compared": self.compared(),
+            "equal": self.equal,
+            "order_dependent": self.order_dependent,
+            "mismatches": self.mismatches,
+            "not_compiled": self.not_compiled,
+            "not_compared": self.not_compared,
+        })
+    }
+
+    /// Adds another process's counts.
+    fn add(&mut self, other: Compared) {
+        let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
+        add(&mut self.equal, other.equal);
+        add(&mut self.order_dependent, other.order_dependent);
+        add(&mut self.mismatches, other.mismatches);
+        add(&mut self.not_compiled, other.not_compiled);
+        for (why, number) in other.not_compared {
+            add(self.not_compared.entry(why).or_default(), number);
+        }
     }
 }
 
@@ -129,6 +204,7 @@ impl Line {
         add(&mut self.faults, other.faults);
         add(&mut self.refused, other.refused);
         add(&mut self.not_looked_at, other.not_looked_at);
+        self.compared.add(other.compared);
         self.kernel_seconds += other.kernel_seconds;
         self.fault_code = self.fault_code.or(other.fault_code);
         for (kind, number) in other.findings {

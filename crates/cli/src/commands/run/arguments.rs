@@ -204,7 +204,13 @@ fn constant(text: &str, value: &str, given: &mut Given) -> Result<Argument, Comm
 /// A buffer without a name that holds data.
 fn holding(data: Data) -> Buffer {
     let Data { bytes, elements } = data;
-    Buffer { name: String::new(), bytes: bytes.len() as u64, init: Init::Bytes(bytes), elements }
+    Buffer {
+        name: String::new(),
+        bytes: bytes.len() as u64,
+        init: Init::Bytes(bytes),
+        elements,
+        address: None,
+    }
 }
 
 /// What memory begins with.
@@ -216,7 +222,7 @@ fn contents(option: &str, text: &str, data: &str) -> Result<Buffer, CommandError
     let (kind, rest) = data.split_once(':').unwrap_or((data, ""));
     let made = |text: &str, init: Init| {
         let bytes = text.parse::<u64>().map_err(|_| wrong(&"the number of bytes is not a number"))?;
-        Ok(Buffer { name: String::new(), bytes, init, elements: None })
+        Ok(Buffer { name: String::new(), bytes, init, elements: None, address: None })
     };
     match kind {
         "hex" => Ok(holding(from_hex(rest).map_err(|why| wrong(&why))?.into())),

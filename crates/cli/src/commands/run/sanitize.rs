@@ -3,11 +3,13 @@
 use super::super::checking::{SHOWN, count};
 use super::super::{CommandError, remark};
 use super::Args;
+use super::compared;
 use super::document::Document;
 use crate::render;
 use crate::run::{Run, finding};
 use serde_json::Value as Json;
 use softwarp::source::Source;
+use softwarp::vm::comparison::Comparisons;
 use softwarp::vm::sanitize::{Finding, NotLookedAt, Sanitize};
 
 /// What to look for.
@@ -46,6 +48,8 @@ pub struct Found {
     pub findings: Vec<Finding>,
     /// Accesses that were not checked, and why.
     pub not_looked_at: Vec<NotLookedAt>,
+    /// What compare mode did.
+    pub comparisons: Comparisons,
 }
 
 /// Adds what was found to what is printed.
@@ -57,8 +61,9 @@ pub fn report(
     found: &Found,
     colour: bool,
 ) {
-    let Found { findings, not_looked_at } = found;
-    if args.sanitize.is_empty() {
+    let Found { findings, not_looked_at, comparisons } = found;
+    compared::report(result, comparisons, findings, &args.mismatches);
+    if args.sanitize.is_empty() && comparisons.launches() == 0 {
         return;
     }
     for one in findings.iter().take(SHOWN) {

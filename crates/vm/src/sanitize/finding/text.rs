@@ -1,6 +1,7 @@
 //! Findings as text.
 
 use super::{Finding, FindingKind, Touched};
+use crate::comparison::{Difference, Mismatch};
 use crate::fault::{Relative, Use, space_name};
 use crate::sanitize::ARRAYS;
 use std::fmt::{Display, Formatter};
@@ -48,6 +49,7 @@ impl FindingKind {
             | FindingKind::ExitedLanes { .. }
             | FindingKind::PartialWarp { .. }
             | FindingKind::PartialWarpgroup { .. } => self.write_lanes(f),
+            FindingKind::JitMismatch(mismatch) => mismatch.write(f),
         }
     }
 
@@ -205,6 +207,40 @@ impl FindingKind {
             _ => {}
         }
         Ok(())
+    }
+}
+
+impl Mismatch {
+    /// Writes how compiled code differs, and in which launch.
+    fn write(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let [grid, block] = [self.grid, self.block].map(|[x, y, z]| format!("({x},{y},{z})"));
+        write!(
+            f,
+            "compiled code and the interpreter differ in a launch of {grid} CTAs of {block} threads: "
+        )?;
+        let [interpreted, compiled] = self.what.values();
+        match &self.what {
+            Difference::Memory { bytes, .. } => {
+                let last = match self.placed {
+                    true => "this instruction wrote last in the interpreter",
+                    false => "no instruction of the interpreter wrote",
+                };
+                write!(
+                    f,
+                    "the byte that {last} is {interpreted} interpreted and {compiled} compiled ({bytes} bytes differ)"
+                )
+            }
+            Difference::Fault { .. } => {
+                write!(f, "interpreted, the end is {interpreted}; compiled, {compiled}")
+            }
+            Difference::Printed { .. } => {
+                write!(f, "it prints {interpreted:?} interpreted, and {compiled:?} compiled")
+            }
+            Difference::Requests => {
+                write!(f, "the kernels that it launches or its blocks of malloc are others")
+            }
+            Difference::Counts { .. } => write!(f, "{interpreted} interpreted; {compiled} compiled"),
+        }
     }
 }
 

@@ -4,14 +4,20 @@ use super::{Actor, Sanitizer};
 use crate::launch_info::LaunchInfo;
 use crate::memory::global::lock;
 use crate::sanitize::bounds::Bounds;
-use crate::sanitize::{Finding, FindingKind, Touched};
+use crate::sanitize::{Finding, FindingKind, Touched, Watch};
 use softwarp_units::lanes::LANES;
 
-impl Sanitizer<'_> {
+impl<'a> Sanitizer<'a> {
     /// Looks at bounds, too, if that is wanted.
     #[must_use]
     pub(crate) fn with_bounds(mut self, bounds: impl FnOnce() -> Bounds) -> Self {
         self.bounds = self.wants.bounds.then(bounds);
+        self
+    }
+
+    /// With a byte whose last write is wanted.
+    pub(crate) fn with_watch(mut self, watch: Option<&'a Watch>) -> Self {
+        self.watch = watch;
         self
     }
 

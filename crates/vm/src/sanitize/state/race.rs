@@ -177,6 +177,9 @@ impl Sanitizer<'_> {
         touches: &Touches<'_>,
         named: &dyn Fn(usize) -> Option<Nearest>,
     ) {
+        if let Some(watch) = self.watch {
+            watch.touches(self.op(actor), actor, touches);
+        }
         let mut state = lock(&self.state);
         let state = &mut *state;
         let &Touches { usage, space, cta, bytes, addresses, .. } = touches;
@@ -246,6 +249,9 @@ impl Sanitizer<'_> {
         touch: &Touch<'_>,
         named: &dyn Fn() -> Option<Nearest>,
     ) {
+        if let Some(watch) = self.watch {
+            watch.touch(self.op(actor), actor, touch);
+        }
         let mut state = lock(&self.state);
         let state = &mut *state;
         let &Touch { usage, order, at, bytes, agent, lane, .. } = touch;
