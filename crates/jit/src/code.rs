@@ -11,7 +11,8 @@
 use crate::assembler::{CodeLabels, Unencodable};
 use crate::classes::{AtBarriers, Class};
 use crate::context::{
-    COMPACT, Call, Context, Done, Entry, IN_REGISTERS, Lanes, MIXED, POLLS, Region, Register, SITES, no_cta,
+    COMPACT, Call, Context, Done, Entry, GOES_ON, IN_REGISTERS, Lanes, MIXED, POLLS, Region, Register, SITES,
+    no_cta,
 };
 use crate::emit::{Common, Emitted, Emitter, Labels, MOST_BLOCKS, Unit};
 use crate::flow::{Flow, before};
@@ -426,7 +427,12 @@ impl Compiled {
         if !std::mem::take(&mut entry.compact) {
             return;
         }
-        let found = self.at_barriers.binary_search_by_key(&entry.op, |(op, _)| *op);
+        self.complete_rows(entry.op, frame);
+    }
+
+    /// Completes the rows of the frame of which code leaves the first lanes at a barrier.
+    fn complete_rows(&self, barrier: u32, frame: &mut Frame) {
+        let found = self.at_barriers.binary_search_by_key(&barrier, |(op, _)| *op);
         for &(slot, class) in found.map_or(&[][..], |at| &self.at_barriers[at].1) {
             match class {
                 Class::Affine(steps) => fill(frame, slot, None, steps),
@@ -436,8 +442,22 @@ impl Compiled {
         }
     }
 
-    /// Runs warps one after the other. Each is left where its code ends or cannot go on; all are when the budget is
-    /// spent, or one is left with lanes that wait elsewhere. Lanes of the first warp may wait before
+    /// Completes the frame of a warp that was to be entered ([`Compiled::enter_at`], [`Compiled::run`]) and is not, but goes on
+    /// at its operation without compiled code. Returns false if the warp was to begin another CTA, and the frame is still
+    /// that of the one before.
+    pub fn complete_unentered(&self, entry: &Entry, frame: &mut Frame) -> bool {
+        let Some(block) = self.block_at.get(entry.op as usize).copied().flatten() else { return true };
+        let block = block as usize;
+        if entry.op > 0 && self.passed.get(block) == Some(&entry.target) {
+            self.complete_rows(entry.op - 1, frame);
+            return true;
+        }
+        let own = [self.uniform.get(block), self.masked.get(block)];
+        entry.op != 0 || own.contains(&Some(&entry.target))
+    }
+
+    /// Runs warps one after the other. Each is left where its code ends or cannot go on; those behind it are not entered
+    /// when the budget is spent, or when it is left with lanes that wait elsewhere, or at neither a barrier nor an end. Lanes of the first warp may wait before
     /// ([`Scratch::waiting`]), and some of the last one afterwards.
     ///
     /// With `together`, the warps are all of a CTA, all threads of which stand at one operation
@@ -492,7 +512,7 @@ impl Compiled {
         };
         for entry in &mut entries[..done.warps] {
             entry.compact = entry.op & COMPACT != 0;
-            entry.op &= !COMPACT;
+            entry.op &= !(COMPACT | GOES_ON);
         }
         if let Some(entry) = entries.get_mut(done.warps - 1)
             && entry.op & IN_REGISTERS != 0

@@ -347,6 +347,10 @@ pub(crate) const COMPACT: u32 = 1 << 31;
 /// The same: values are still in registers, which the context has.
 pub(crate) const IN_REGISTERS: u32 = 1 << 30;
 
+/// The same: at neither a barrier nor an end. The caller goes on with the warp before the next one is entered, in the order
+/// that the interpreter has.
+pub(crate) const GOES_ON: u32 = 1 << 29;
+
 /// No operation: warps were left at several, or otherwise than together.
 pub(crate) const MIXED: u32 = u32::MAX;
 

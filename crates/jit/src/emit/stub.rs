@@ -3,7 +3,7 @@
 use super::{Alone, Emitted, Emitter, G32, G64, Labels, Late, Unit, ZMM, field};
 use crate::assembler::*;
 use crate::classes::{Class, Steps};
-use crate::context::IN_REGISTERS;
+use crate::context::{GOES_ON, IN_REGISTERS};
 use crate::flow::{Flow, Touch, before};
 use crate::places::{Place, SCALARS, TEMPORARIES};
 use crate::stops::begins_ctas;
@@ -190,7 +190,9 @@ impl Emitter<'_> {
 
     /// Leaves before an operation, when everything is in the frame.
     fn leave_before(&mut self, op: usize) -> Emitted {
-        self.unit.a.mov(dword_ptr(field!(exit)), op as i32)?;
+        let stops = self.is_barrier(op) || self.is_end(op);
+        let exit = if stops { op as u32 } else { op as u32 | GOES_ON };
+        self.unit.a.mov(dword_ptr(field!(exit)), exit as i32)?;
         self.leave()
     }
 
@@ -677,7 +679,7 @@ impl Unit {
         self.mark(super::Part::Rest);
         for (block, mut label) in flow.blocks.iter().zip(labels.starts.iter()) {
             self.place(&mut label)?;
-            self.a.mov(dword_ptr(field!(exit)), block.start as i32)?;
+            self.a.mov(dword_ptr(field!(exit)), (block.start as u32 | GOES_ON) as i32)?;
             let leave = self.leave;
             self.a.jmp(leave)?;
         }

@@ -4,7 +4,7 @@ use super::Emitted;
 use crate::Level;
 use crate::assembler::*;
 use crate::classes::Steps;
-use crate::context::{Context, Entry, IN_REGISTERS, Register};
+use crate::context::{Context, Entry, GOES_ON, IN_REGISTERS, Register};
 use std::hash::{BuildHasher, RandomState};
 use std::mem::offset_of;
 use std::sync::LazyLock;
@@ -248,8 +248,8 @@ impl Unit {
         a.jmp(qword_ptr(rax + offset_of!(Entry, target)))
     }
 
-    /// Where a warp is left: the next one is entered, unless there is none, the budget is spent, or lanes wait
-    /// elsewhere.
+    /// Where a warp is left: the next one is entered, unless there is none, the budget is spent, lanes wait elsewhere, or
+    /// the warp has come to neither a barrier nor an end.
     pub(crate) fn finish(&mut self) -> Emitted {
         self.mark(Part::Frame);
         self.arrivals()?;
@@ -263,9 +263,11 @@ impl Unit {
         a.mov(edx, dword_ptr(r15 + offset_of!(Context, mask)))?;
         a.mov(dword_ptr(rax + offset_of!(Entry, mask)), edx)?;
         a.mov(qword_ptr(rax + offset_of!(Entry, left)), rbp)?;
-        // The caller writes values that are in registers to the frame.
-        a.bt(ecx, IN_REGISTERS.trailing_zeros())?;
-        a.jb(out)?;
+        // The caller writes values that are in registers to the frame, or goes on with the warp.
+        for flag in [IN_REGISTERS, GOES_ON] {
+            a.bt(ecx, flag.trailing_zeros())?;
+            a.jb(out)?;
+        }
         a.cmp(dword_ptr(r15 + offset_of!(Context, first_pending)), -1)?;
         a.jne(out)?;
         a.add(rax, size_of::<Entry>() as i32)?;

@@ -66,8 +66,13 @@ impl Warp {
     /// [`Warp::resume`].
     #[inline]
     pub(crate) fn restart(&mut self, env: &mut Env<'_>, code: &Code) {
-        let frame = &mut self.calls[0].frame;
         env.meter.work(1 + cost::zeroing(Activation::weight(code)));
+        self.clear(env, code);
+    }
+
+    /// Makes the frame of the kernel what it is where a CTA begins.
+    fn clear(&mut self, env: &Env<'_>, code: &Code) {
+        let frame = &mut self.calls[0].frame;
         match &code.start.zeroed {
             Some([narrow, wide]) => {
                 narrow.iter().for_each(|&slot| frame.narrow[slot as usize] = Row([0; LANES]));

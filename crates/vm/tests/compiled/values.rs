@@ -5,6 +5,8 @@
 mod indices;
 #[path = "values/mixed.rs"]
 mod mixed;
+#[path = "values/order.rs"]
+mod order;
 #[path = "values/own_memory.rs"]
 mod own_memory;
 #[path = "values/products.rs"]

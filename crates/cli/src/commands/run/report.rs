@@ -86,7 +86,7 @@ impl Stats {
             vec!["exchanges among lanes".into(), counts.exchanges.to_string()],
             vec!["time".into(), format!("{:.3} s", elapsed.as_secs_f64())],
             vec![
-                "speed while counting".into(),
+                "speed, interpreted".into(),
                 format!("{:.1} million instructions of threads a second", self.speed() / 1e6),
             ],
         ];

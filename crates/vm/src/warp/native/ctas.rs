@@ -25,6 +25,8 @@ struct Running<'a> {
     stops: &'a mut Vec<Stop>,
     /// The memory that each thread has to itself, and the parameters of functions.
     own: [Region; 2],
+    /// The first of the warps that were to be entered, and were not, since the interpreter goes on with one before them.
+    unentered: usize,
 }
 
 impl Running<'_> {
@@ -89,6 +91,10 @@ impl Running<'_> {
                 false => self.stops[first..].iter().take_while(|stop| **stop == Stop::Nothing).count(),
             };
             if ready == 0 {
+                if self.stops[first] == Stop::Other {
+                    self.unentered = first + 1;
+                    return Ok(None);
+                }
                 (first, rest) = (first + 1, SLICE);
                 continue;
             }
@@ -121,9 +127,17 @@ impl Running<'_> {
                 }
                 self.stop(launch, (index, warp), &left);
             }
-            if self.stops[last] != Stop::Nothing {
-                (first, rest) = (last + 1, SLICE);
-                continue;
+            match self.stops[last] {
+                Stop::End | Stop::Barrier(_) => {
+                    (first, rest) = (last + 1, SLICE);
+                    continue;
+                }
+                Stop::Nothing if self.entries[last].left <= 0 => {}
+                // The interpreter goes on with it before the next one is entered: in the order without compiled code.
+                Stop::Nothing | Stop::Other => {
+                    self.unentered = last + 1;
+                    return Ok(None);
+                }
             }
             // The budget was spent. Warps that were together have come here in turns, and have just begun.
             let before = match last == first || was_together {
@@ -133,9 +147,14 @@ impl Running<'_> {
             let executed = before - self.entries[last].left;
             let used = if was_together { 0 } else { executed };
             rest = if last == first { rest } else { SLICE } - used - 1;
+            if rest <= 0 || executed == 0 {
+                // Its slice has ended: others go first.
+                self.stops[last] = Stop::Other;
+                (first, rest) = (last + 1, SLICE);
+                continue;
+            }
             first = last;
-            let stuck = rest <= 0 || executed == 0;
-            self.stops[last] = if stuck { Stop::Other } else { self.enter_at(last) };
+            self.stops[last] = self.enter_at(last);
         }
         Ok(None)
     }
@@ -190,7 +209,9 @@ impl Running<'_> {
         next: &mut dyn CtaSource,
     ) -> Result<bool, Box<Fault>> {
         loop {
+            self.unentered = warps.len();
             let left = self.run_together(env, warps, next)?;
+            self.complete_unentered(env, warps);
             env.meter.flush(env.launch)?;
             let at = match left {
                 Some(left) => {
@@ -204,6 +225,16 @@ impl Running<'_> {
                 Stop::End => return Ok(true),
                 Stop::Barrier(_) => self.entries.iter_mut().for_each(|entry| entry.op += 1),
                 Stop::Nothing | Stop::Other => return Ok(false),
+            }
+        }
+    }
+
+    /// Makes the frames of warps that were to be entered what the code at their entries would have made of them.
+    fn complete_unentered(&self, env: &Env<'_>, warps: &mut [Warp]) {
+        for (index, warp) in warps.iter_mut().enumerate().skip(self.unentered) {
+            let (entry, frame) = (&self.entries[index], &mut warp.calls[0].frame);
+            if self.stops[index] == Stop::Nothing && !self.compiled.complete_unentered(entry, frame) {
+                warp.clear(env, self.code);
             }
         }
     }
@@ -243,7 +274,8 @@ pub(crate) fn run_ctas(
     let mut again = false;
     let done = loop {
         let own = [Region::EMPTY; 2];
-        let mut running = Running { code, compiled, native: &mut native, entries: &mut entries, stops, own };
+        let (native, entries) = (&mut native, &mut entries);
+        let mut running = Running { code, compiled, native, entries, stops, own, unentered: 0 };
         running.begin(env, warps, again);
         match running.run_cta(env, warps, next) {
             Ok(true) => {}
