@@ -2,6 +2,8 @@
 
 #[path = "../../../crates/vm/src/memory/cell.rs"]
 pub mod cell;
+#[path = "../../../crates/vm/src/memory/unguarded.rs"]
+mod guard;
 #[path = "../../../crates/vm/src/memory/order.rs"]
 pub(crate) mod order;
 #[path = "../../../crates/vm/src/memory/sixteen.rs"]

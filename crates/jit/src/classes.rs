@@ -7,6 +7,7 @@ use crate::alignment::Alignment;
 use crate::buffers::{Buffer, pooled};
 use crate::decode::{Action, Combine, Compute, Extend, Width};
 use crate::flow::{Flow, Touch, before};
+use crate::reach::differences;
 use crate::{Mode, Rows, Shape};
 use softwarp_ir::start::Given;
 use softwarp_ir::{Alu, Function, Guard, Op, Slot, Special, Step};
@@ -35,10 +36,9 @@ impl Steps {
         within.wrapping_add(self.half.wrapping_mul((lane / 16) as i64))
     }
 
-    /// The least and the largest difference of a lane to the first.
-    pub(crate) fn range(self) -> (i64, i64) {
-        let ends = [0, 15, 16, 31].map(|lane| self.at(lane));
-        (ends.into_iter().min().unwrap_or(0), ends.into_iter().max().unwrap_or(0))
+    /// The least and the largest difference of a lane to the first, unless lanes are so far apart that they may wrap around.
+    pub(crate) fn range(self) -> Option<(i64, i64)> {
+        differences(self, 64)
     }
 
     fn map(self, f: impl Fn(i64) -> i64) -> Steps {
@@ -55,7 +55,7 @@ impl Steps {
 
     /// Whether the lanes are near enough that code can check that they do not wrap around.
     fn is_small(self) -> bool {
-        self.lane.abs() < 1 << 20 && self.half.abs() < 1 << 24
+        self.lane.unsigned_abs() < 1 << 20 && self.half.unsigned_abs() < 1 << 24
     }
 
     fn is_negative(self) -> bool {
@@ -72,8 +72,7 @@ impl Steps {
     /// Whether the differences of lanes to the first are only in bits that are zero in the first: as many low bits as
     /// `zeros` says. Then no lane wraps around.
     pub(crate) fn fit(self, zeros: u32) -> bool {
-        let (least, most) = self.range();
-        least >= 0 && most < 1 << zeros.min(31)
+        self.range().is_some_and(|(least, most)| least >= 0 && most < 1 << zeros.min(31))
     }
 }
 
@@ -406,7 +405,7 @@ impl<'a> Classes<'a> {
         };
         let signed: fn(u64) -> i64 = |value| i64::from(value as u32 as i32);
         let unsigned: fn(u64) -> i64 = |value| value as u32 as i64;
-        let small = |step: i64, signed: bool| step.abs() < 1 << 20 && (signed || step >= 0);
+        let small = |step: i64, signed: bool| step.unsigned_abs() < 1 << 20 && (signed || step >= 0);
         let step = match compute {
             Compute::Copy(_) => Some(a),
             Compute::Add(Width::W32) => Some(narrow(a.wrapping_add(b))),

@@ -12,7 +12,7 @@ use crate::flow::Flow;
 use softwarp_ir::{Access, Address, Function, Guard, Memory, Op, Slot, Step};
 
 /// The furthest distance between accesses of a group.
-const FURTHEST: i64 = 1 << 20;
+const FURTHEST: u64 = 1 << 20;
 
 /// What the accesses of a group have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,8 +119,10 @@ impl Groups {
                 });
                 let group = &mut self.groups[number];
                 let first = offset_of(function, group.first).unwrap_or(offset);
-                let distance = offset - first;
-                if distance.abs() < FURTHEST && distance % key.total as i64 == 0 {
+                let near = offset.checked_sub(first).filter(|distance| distance.unsigned_abs() < FURTHEST);
+                if let Some(distance) = near
+                    && distance % key.total as i64 == 0
+                {
                     group.range = (group.range.0.min(distance), group.range.1.max(distance));
                     group.count += 1;
                     self.of[op] = Some(number as u32);

@@ -78,6 +78,8 @@ mod places;
 #[cfg(target_arch = "x86_64")]
 mod quotients;
 #[cfg(target_arch = "x86_64")]
+mod reach;
+#[cfg(target_arch = "x86_64")]
 mod row_addresses;
 #[cfg(target_arch = "x86_64")]
 mod same;

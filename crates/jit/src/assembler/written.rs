@@ -155,7 +155,7 @@ impl Written {
 /// A number with the bits that an instruction has for it; other operands as they are.
 fn limited(text: String, bits: u32) -> String {
     match text.strip_prefix('#').map(|value| value.parse::<i64>().expect("a number")) {
-        Some(value) => format!("#{:#x}", value as u64 & (u64::MAX >> (64 - bits))),
+        Some(value) => format!("#{:#x}", value as u64 & (u64::MAX >> 64_u32.saturating_sub(bits))),
         None => text,
     }
 }

@@ -17,6 +17,7 @@ use crate::decode::{Action, Compute};
 use crate::flow::before;
 use crate::functions::Float;
 use crate::places::SCALARS;
+use crate::reach::Reach;
 use crate::{Level, Mode};
 use softwarp_ir::{Guard, Memory, Op, Slot};
 use std::mem::offset_of;
@@ -33,8 +34,8 @@ struct Checked {
     base: Slot,
     /// The offset of the first access.
     offset: i32,
-    /// The first and the last byte that any lane accesses, relative to what the first lane does there.
-    ends: [i32; 2],
+    /// The bytes that all lanes access.
+    reach: Reach,
     /// All warps have to access the same places.
     common: bool,
     /// Whether the address of the first access is known to be aligned.
@@ -238,15 +239,15 @@ impl Emitter<'_> {
                 {
                     return None;
                 }
-                let (least, most) = steps.range();
-                let ends = [group.range.0 + least, group.range.1 + most + 3].map(i32::try_from);
-                let [Ok(first), Ok(last)] = ends else { return None };
+                let reach = Reach::of(steps, group.range, 4)?;
+                let fits = reach.compared(false).all(|end| i32::try_from(end).is_ok());
+                let reach = Some(reach).filter(|_| fits)?;
                 let offset = plain.address.offset as i32;
                 plan.groups.push(Checked {
                     first: group.first,
                     base,
                     offset,
-                    ends: [first, last],
+                    reach,
                     common: !element,
                     is_aligned: self.is_aligned(&plain),
                 });
@@ -318,10 +319,8 @@ impl Emitter<'_> {
                     a.add(eax, group.offset)?;
                 }
                 a.sub(eax, dword_ptr(r15 + (offset_of!(Context, shared) + offset_of!(Region, base))))?;
-                // The first end is not above the offset, which does not wrap around where the second is added.
-                let [first, last] = group.ends;
-                for end in [first, last].into_iter().skip(usize::from(first == 0)) {
-                    a.lea(rcx, ptr(rax + end))?;
+                for end in group.reach.compared(false) {
+                    a.lea(rcx, ptr(rax + i32::try_from(end).map_err(|_| Unencodable)?))?;
                     a.cmp(rcx, region(offset_of!(Region, room)))?;
                     a.jae(single)?;
                 }

@@ -7,6 +7,7 @@ use crate::assembler::*;
 use crate::classes::{Class, Steps};
 use crate::context::{Context, Region};
 use crate::groups::Group;
+use crate::reach::Reach;
 use crate::{Level, Mode};
 use softwarp_ir::{Guard, Op, Slot, Step};
 use std::mem::offset_of;
@@ -38,6 +39,11 @@ enum Failing {
     Region,
     /// Nowhere: another access has checked for it.
     Never,
+}
+
+/// A distance that instructions can have, also with the bytes of a row added.
+fn displacement(distance: i64) -> Option<i32> {
+    i32::try_from(distance).ok().filter(|distance| distance.unsigned_abs() < 1 << 30)
 }
 
 impl Emitter<'_> {
@@ -183,8 +189,8 @@ impl Emitter<'_> {
     fn leave_to_reader(&mut self, plain: &Plain<'_>, pattern: Pattern) -> bool {
         let Some(group) = self.group(plain.op).filter(|_| !plain.store) else { return false };
         let offset = self.distance(plain, group.first);
-        let Ok(half) = i32::try_from(self.half(plain)) else { return false };
-        let Some(other) = offset.checked_add(half) else { return false };
+        let other = self.half(plain).checked_add(offset.into());
+        let Some(other) = other.and_then(displacement) else { return false };
         match pattern {
             Pattern::One | Pattern::Two => self.fold(plain, [offset, other], true),
             Pattern::Consecutive | Pattern::Halves => self.fold(plain, [offset, other], false),
@@ -212,15 +218,10 @@ impl Emitter<'_> {
         }
     }
 
-    /// Checks the first and the last byte that are accessed, as distances from the offset in `rax`: the first is not above
-    /// it. `rcx` is used.
-    pub(super) fn check_ends(&mut self, plain: &Plain<'_>, ends: [i64; 2]) -> Emitted {
+    /// Checks the first and the last byte that are accessed, where the first lane's offset is in `rax`. `rcx` is used.
+    pub(super) fn check_ends(&mut self, plain: &Plain<'_>, reach: Reach) -> Emitted {
         let bytes = plain.region(offset_of!(Region, room)).qword();
-        for (number, end) in ends.into_iter().enumerate() {
-            // An offset of 32 bits does not wrap around where a distance is added.
-            if number == 0 && end == 0 && !plain.is_wide() && ends[1] >= 0 {
-                continue;
-            }
+        for end in reach.compared(plain.is_wide()) {
             let at = if end == 0 { rax } else { rcx };
             if end != 0 {
                 self.add_to(rcx, end)?;
@@ -279,14 +280,21 @@ impl Emitter<'_> {
             return Ok(self.distance(plain, group.first));
         }
         self.first_offset(plain)?;
-        let Class::Affine(steps) = self.address_class(plain) else { return Ok(0) };
-        let (least, most) = steps.range();
-        let ends = [group.range.0 + least, group.range.1 + most + plain.total() as i64 - 1];
-        self.check_ends(plain, ends)?;
+        let reach = self.reach(plain, &group).ok_or(Unencodable)?;
+        self.check_ends(plain, reach)?;
         self.check_alignment(plain)?;
         self.unit.a.add(rax, plain.region(offset_of!(Region, host)).qword())?;
         self.unit.a.mov(pointer, rax)?;
         Ok(0)
+    }
+
+    /// The bytes that all lanes access in a group, by its first access. None where they are too far apart to be checked
+    /// together.
+    fn reach(&self, first: &Plain<'_>, group: &Group) -> Option<Reach> {
+        match self.address_class(first) {
+            Class::Affine(steps) => Reach::of(steps, group.range, first.total()),
+            Class::Unknown | Class::HalfAffine(_) | Class::Varying => None,
+        }
     }
 
     /// The group with which an access is checked, if its first access is checked for the group.
@@ -302,7 +310,8 @@ impl Emitter<'_> {
     /// goes nowhere.
     fn failing(&mut self, plain: &Plain<'_>, guard: Guard) -> Failing {
         let scattered = self.pattern(plain, self.masked || guard != Guard::ALWAYS) == Pattern::Scattered;
-        let group = self.groups.get(plain.op).filter(|_| !scattered);
+        let is_near = |group: &Group| group.first != plain.op || self.reach(plain, group).is_some();
+        let group = self.groups.get(plain.op).filter(|group| !scattered && is_near(group));
         match group {
             Some(group) if group.first == plain.op && self.mode == Mode::Uniform => {
                 if self.masked || self.alone {
@@ -348,9 +357,10 @@ impl Emitter<'_> {
 
     /// The place of the second half: a register, which is `rax` or `rcx`, and what is to be added to it.
     fn other_half(&mut self, plain: &Plain<'_>, offset: i32) -> Emitted<(AsmRegister64, i32)> {
-        match i32::try_from(self.half(plain) + i64::from(offset)) {
-            Ok(offset) => Ok((rax, offset)),
-            Err(_) => {
+        let other = self.half(plain).checked_add(offset.into());
+        match other.and_then(displacement) {
+            Some(offset) => Ok((rax, offset)),
+            None => {
                 self.second_half(plain)?;
                 Ok((rcx, offset))
             }
@@ -461,7 +471,8 @@ impl Emitter<'_> {
         self.move_half(plain, 1, rax, offset + 16 * plain.bytes() as i32)
     }
 
-    /// The place in the host's memory of the first lane, in `rax`, once those of the lanes that take part are checked.
+    /// The place of the first lane, in `rax`, once those of the lanes that take part are checked: in the host's memory, or, for
+    /// a load of short elements with AVX2, where their copies are if others may not be read.
     fn check_taking(&mut self, plain: &Plain<'_>) -> Emitted {
         self.first_offset(plain)?;
         let [mut some, mut checked] = std::array::from_fn(|_| self.unit.a.create_label());
@@ -486,9 +497,54 @@ impl Emitter<'_> {
             asm.cmp(rdx, plain.room().qword())?;
             asm.jae(plain.slow)?;
         }
+        let host = plain.region(offset_of!(Region, host)).qword();
+        if !self.loads_whole_rows(plain) {
+            self.unit.place(&mut checked)?;
+            self.check_alignment(plain)?;
+            return self.unit.a.add(rax, host);
+        }
+        let mut done = self.unit.a.create_label();
+        self.check_alignment(plain)?;
+        self.unit.a.add(rax, host)?;
+        self.copy_taking(plain)?;
+        self.unit.a.jmp(done)?;
         self.unit.place(&mut checked)?;
         self.check_alignment(plain)?;
-        self.unit.a.add(rax, plain.region(offset_of!(Region, host)).qword())
+        self.unit.a.add(rax, host)?;
+        self.unit.place(&mut done)
+    }
+
+    /// Whether elements are loaded without a mask, also those of lanes that take no part: AVX2 has no loads of elements of 8
+    /// and 16 bits under a mask.
+    fn loads_whole_rows(&self, plain: &Plain<'_>) -> bool {
+        self.unit.level == Level::Avx2 && plain.bytes() < 4 && !plain.store
+    }
+
+    /// Copies the elements of the lanes in `ecx` to the context, from `rax` on, which is then where the copies are. With
+    /// AVX2, `rsi` and `rdi` are free.
+    fn copy_taking(&mut self, plain: &Plain<'_>) -> Emitted {
+        let [mut again, mut done] = std::array::from_fn(|_| self.unit.a.create_label());
+        let copies = offset_of!(Context, lane_values);
+        self.unit.a.mov(esi, ecx)?;
+        self.unit.place(&mut again)?;
+        let asm = &mut self.unit.a;
+        asm.bsf(edi, esi)?;
+        asm.jz(done)?;
+        match plain.bytes() {
+            1 => {
+                asm.movzx(ecx, byte_ptr(rax + rdi))?;
+                asm.mov(byte_ptr(r15 + rdi * 1 + copies), cl)?;
+            }
+            _ => {
+                asm.movzx(ecx, word_ptr(rax + rdi * 2))?;
+                asm.mov(word_ptr(r15 + rdi * 2 + copies), cx)?;
+            }
+        }
+        asm.lea(ecx, ptr(rsi - 1))?;
+        asm.and(esi, ecx)?;
+        asm.jmp(again)?;
+        self.unit.place(&mut done)?;
+        self.unit.a.lea(rax, ptr(r15 + copies))
     }
 
     /// Moves half a row from or to consecutive elements at an address.
@@ -531,9 +587,9 @@ impl Emitter<'_> {
         }
     }
 
-    /// Loads a part of a row, for the lanes in `k1` if only some take part.
+    /// Loads a part of a row, for the lanes in `k1` if only some take part and others may not be read.
     fn load_part(&mut self, plain: &Plain<'_>, to: AsmRegisterZmm, place: AsmMemoryOperand) -> Emitted {
-        let to = if self.masked { to.k1().z() } else { to };
+        let to = if self.masked && !self.loads_whole_rows(plain) { to.k1().z() } else { to };
         let asm = &mut self.unit.a;
         match (plain.bytes(), plain.signed) {
             (1, true) => asm.vpmovsxbd(to, xmmword_ptr(place)),

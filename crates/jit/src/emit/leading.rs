@@ -11,6 +11,7 @@ use crate::classes::Steps;
 use crate::context::{Context, Region};
 use crate::decode::{Order, Width};
 use crate::groups::Group;
+use crate::reach::Reach;
 use softwarp_ir::Slot;
 use std::mem::offset_of;
 
@@ -86,7 +87,8 @@ impl Emitter<'_> {
         let mut plain = *plain;
         plain.slow = self.exit_label(plain.op);
         self.first_offset(&plain)?;
-        self.check_ends(&plain, [group.range.0, group.range.1 + i64::from(4 * lanes.count() - 1)])?;
+        let reach = Reach::run(group.range, 4 * lanes.count() as usize).ok_or(Unencodable)?;
+        self.check_ends(&plain, reach)?;
         self.check_alignment(&plain)?;
         self.unit.a.add(rax, plain.region(offset_of!(Region, host)).qword())?;
         self.unit.a.mov(pointer, rax)?;

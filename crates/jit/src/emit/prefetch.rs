@@ -76,7 +76,8 @@ impl Emitter<'_> {
             Some(rounds) => {
                 let length = rounds.len();
                 let step = self.slope((op, base), &Over::Rounds(rounds), &mut 0)?;
-                (step.abs() >= DISTANCE).then_some(step.saturating_mul(AHEAD.div_ceil(length) as i64))?
+                (step.unsigned_abs() >= DISTANCE as u64)
+                    .then_some(step.saturating_mul(AHEAD.div_ceil(length) as i64))?
             }
             None => match self.slope((op, base), &Over::Ctas, &mut 0).filter(|&step| step > 0) {
                 Some(step) => step.saturating_mul((DISTANCE as u64).div_ceil(step as u64) as i64),

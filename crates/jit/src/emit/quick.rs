@@ -39,7 +39,7 @@ impl Emitter<'_> {
     fn rising(&self, op: usize, [a, b]: [Slot; 2]) -> Option<Steps> {
         match (self.class(op, a), self.class(op, b)) {
             (Class::Affine(steps), Class::UNIFORM) if steps != Steps::ZERO => {
-                let (least, most) = steps.range();
+                let (least, most) = steps.range()?;
                 (least == 0 && most < 1 << 24).then_some(steps)
             }
             _ => None,
@@ -90,7 +90,7 @@ impl Emitter<'_> {
         };
         let [all, none, mut general] = std::array::from_fn(|_| self.unit.a.create_label());
         let wraps = !steps.fit(self.classes.zeros(self.flow, op, a));
-        let most = steps.range().1 as i32;
+        let most = steps.range().map_or(0, |(_, most)| most as i32);
         self.scalar_to(op, a, RCX)?;
         let bound = self.bound(op, b)?;
         // The first lane: the comparison holds in all lanes, or in none, if it is above.

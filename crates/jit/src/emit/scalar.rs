@@ -128,7 +128,8 @@ impl Emitter<'_> {
         if steps.fit(self.classes.zeros(self.flow, op, slot)) {
             return Ok(());
         }
-        let (least, most) = steps.range();
+        // Steps of 32 bits do not wrap around in 64.
+        let (least, most) = steps.range().ok_or(Unencodable)?;
         for end in [least, most].into_iter().filter(|&end| end != 0) {
             let exit = self.exit_label(op);
             self.unit.a.mov(edx, value)?;

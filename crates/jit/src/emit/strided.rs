@@ -40,7 +40,8 @@ impl Emitter<'_> {
         let (bytes, total) = (plain.bytes(), plain.total() as i64);
         let Class::Affine(steps) = plain.base.map(|base| self.class(plain.op, base))? else { return None };
         let Steps { lane, half } = steps;
-        let apart = lane >= total && half >= 16 * lane && half < 1 << 26;
+        // Far below what wraps around.
+        let apart = half < 1 << 26 && (total..=half / 16).contains(&lane);
         let aligned = lane % total == 0 && half % total == 0;
         (!self.masked && matches!(bytes, 4 | 8) && apart && aligned && !plain.widens()).then_some(steps)
     }
@@ -51,7 +52,8 @@ impl Emitter<'_> {
         let asm = &mut self.unit.a;
         asm.cmp(rax, plain.room().qword())?;
         asm.jae(plain.slow)?;
-        asm.lea(rcx, ptr(rax + steps.range().1 as usize))?;
+        let (_, last) = steps.range().ok_or(Unencodable)?;
+        asm.lea(rcx, ptr(rax + last as usize))?;
         asm.cmp(rcx, plain.room().qword())?;
         asm.jae(plain.slow)?;
         self.check_alignment(plain)?;

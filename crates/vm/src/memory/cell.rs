@@ -4,9 +4,10 @@
 //! is then some value that was written. So every access here is atomic (relaxed unless said otherwise), as wide as
 //! the instruction's element, and at an address aligned to that width.
 //!
-//! `unsafe` is here for four things.
+//! `unsafe` is here for five things.
 //! - Memory is asked for already zeroed, so that the pages of a large buffer exist only once they are touched, and so
 //!   that memory the host cannot give is an error and not an abort.
+//! - For tests, memory lies between guard pages ([`super::guard`]).
 //! - Memory can belong to the host program ([`super::host`]): its owner promises that it stays valid.
 //! - Words of 64 bits are accessed as words of 8, 16 and 32 bits: the place is inside the allocation and aligned
 //!   (checked beside each use), integers have no invalid bits, and no access to it is other than atomic.
@@ -15,6 +16,7 @@
 //! What is relied on beyond the language: accesses of different widths to one place may race. Rust leaves that
 //! undefined; x86-64 and AArch64 define it, each byte being one that was written.
 
+use super::guard::{self, Guarded};
 use super::wide::{Address, Cpu, LaneAddresses};
 use super::{order, sixteen};
 use softwarp_units::lanes::LANES;
@@ -35,6 +37,8 @@ pub struct SharedBytes {
 enum Owner {
     /// It was allocated here, with this layout, from there on.
     Allocated(NonNull<u8>, Layout),
+    /// It is a mapping between guard pages, which keeps it.
+    Guarded { _memory: Box<Guarded> },
     /// The host lends it.
     Host,
 }
@@ -282,6 +286,11 @@ impl SharedBytes {
         let alignment = alignment.max(16);
         // An allocator that is asked for an alignment writes the zeros itself. More bytes are asked for instead.
         let (bytes, unit) = (usize::try_from(bytes).ok()?, align_of::<AtomicU64>());
+        if guard::is_on() {
+            let memory = Box::new(Guarded::new(bytes, alignment)?);
+            let (start, capacity) = (memory.start(), memory.capacity());
+            return Some(SharedBytes { start, capacity, bytes, owner: Owner::Guarded { _memory: memory } });
+        }
         let capacity = (bytes / 8).checked_add(2)?.checked_mul(8)?;
         let more = alignment.saturating_sub(unit);
         let layout = Layout::from_size_align(capacity.checked_add(more)?, unit).ok()?;

@@ -3,12 +3,77 @@
 //! As on the hardware, it is interleaved: a row holds the same 32-bit word of all lanes of a warp. Lanes nearly
 //! always use the same address, so an access is a copy of rows. Only the warp sees it, so nothing here is atomic.
 
+use super::guard::{self, GuardedRows};
 use softwarp_units::lanes::{LANES, Row};
+use std::ops::{Deref, DerefMut};
+
+/// Rows of words.
+#[derive(Debug)]
+enum Rows {
+    Plain(Vec<Row<u32>>),
+    /// Between guard pages.
+    Guarded(GuardedRows),
+}
+
+impl Default for Rows {
+    fn default() -> Rows {
+        Rows::Plain(Vec::new())
+    }
+}
+
+impl Deref for Rows {
+    type Target = [Row<u32>];
+
+    #[inline(always)]
+    fn deref(&self) -> &[Row<u32>] {
+        match self {
+            Rows::Plain(rows) => rows,
+            Rows::Guarded(rows) => rows,
+        }
+    }
+}
+
+impl DerefMut for Rows {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [Row<u32>] {
+        match self {
+            Rows::Plain(rows) => rows,
+            Rows::Guarded(rows) => rows,
+        }
+    }
+}
+
+impl Rows {
+    /// As many as there are and more of zeros, before or behind them. Says whether the host had memory for it.
+    fn grow(&mut self, count: usize, before: bool) -> bool {
+        let more = count - self.len();
+        if guard::is_on() {
+            let Some(mut rows) = GuardedRows::new(count) else { return false };
+            let from = if before { more } else { 0 };
+            rows[from..from + self.len()].copy_from_slice(self);
+            *self = Rows::Guarded(rows);
+            return true;
+        }
+        let Rows::Plain(rows) = self else { return false };
+        if !before {
+            rows.resize(count, Row([0; LANES]));
+            return true;
+        }
+        let mut grown = Vec::new();
+        if grown.try_reserve_exact(count).is_err() {
+            return false;
+        }
+        grown.resize(more, Row([0; LANES]));
+        grown.extend_from_slice(rows);
+        *rows = grown;
+        true
+    }
+}
 
 /// Words of all lanes, from an address on.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct LocalMemory {
-    rows: Vec<Row<u32>>,
+    rows: Rows,
 }
 
 impl LocalMemory {
@@ -28,33 +93,25 @@ impl LocalMemory {
     /// whether the host had memory for it.
     #[must_use]
     pub fn grow_down(&mut self, bytes: u64) -> bool {
-        let have = self.rows.len();
         let Ok(rows) = usize::try_from(bytes.div_ceil(4)) else { return false };
-        if rows > have {
-            let mut grown = Vec::new();
-            if grown.try_reserve_exact(rows).is_err() {
-                return false;
-            }
-            grown.resize(rows - have, Row([0; LANES]));
-            grown.extend_from_slice(&self.rows);
-            self.rows = grown;
-        }
-        true
+        rows <= self.rows.len() || self.rows.grow(rows, true)
     }
 
     /// Makes sure that there are a given number of bytes; new ones are zero.
     pub fn grow(&mut self, bytes: u64) {
         let rows = usize::try_from(bytes.div_ceil(4)).unwrap_or(usize::MAX);
-        if rows > self.rows.len() {
-            self.rows.resize(rows, Row([0; LANES]));
-        }
+        let has = rows <= self.rows.len() || self.rows.grow(rows, false);
+        assert!(has, "the host has no memory for {bytes} bytes of all lanes");
     }
 
     /// Makes room for a given number of bytes. Returns whether the host had memory for it.
     #[must_use]
     pub(crate) fn reserve(&mut self, bytes: u64) -> bool {
         let rows = usize::try_from(bytes.div_ceil(4)).unwrap_or(usize::MAX);
-        self.rows.try_reserve_exact(rows.saturating_sub(self.rows.len())).is_ok()
+        match &mut self.rows {
+            Rows::Plain(plain) => plain.try_reserve_exact(rows.saturating_sub(plain.len())).is_ok(),
+            Rows::Guarded(_) => true,
+        }
     }
 
     /// Where a word of all lanes is in the host's memory, for compiled code. The rows of those behind it follow.
@@ -65,12 +122,23 @@ impl LocalMemory {
 
     /// Bytes of the host that it takes.
     pub(crate) fn host_bytes(&self) -> u64 {
-        self.rows.capacity() as u64 * size_of::<Row<u32>>() as u64
+        let rows = match &self.rows {
+            Rows::Plain(rows) => rows.capacity(),
+            Rows::Guarded(rows) => rows.len(),
+        };
+        rows as u64 * size_of::<Row<u32>>() as u64
     }
 
     /// Zeros, of exactly a given number of bytes.
     pub fn reset(&mut self, bytes: u64) {
-        self.rows.clear();
+        match &mut self.rows {
+            Rows::Plain(rows) => rows.clear(),
+            // They stay where they are, which compiled code may know.
+            Rows::Guarded(rows) if rows.len() as u64 == bytes.div_ceil(4) => {
+                rows.fill(Row([0; LANES]));
+            }
+            Rows::Guarded(_) => self.rows = Rows::default(),
+        }
         self.grow(bytes);
     }
 

@@ -7,6 +7,8 @@ pub(crate) mod cell;
 pub(crate) mod constant;
 pub(crate) mod copies;
 pub mod global;
+#[cfg_attr(not(all(unix, not(miri))), path = "unguarded.rs")]
+mod guard;
 pub(crate) mod heap;
 pub mod host;
 pub(crate) mod local;

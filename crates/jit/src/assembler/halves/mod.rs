@@ -174,6 +174,9 @@ impl Assembler {
             // A result in memory.
             whole.how.mask = std::mem::take(&mut memory.mask);
         }
+        if !rules::leaves_out_memory(&whole) {
+            return self.fail();
+        }
         if let Last::Memory(memory) = whole.last
             && memory.broadcast
         {

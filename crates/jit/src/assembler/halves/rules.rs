@@ -50,6 +50,24 @@ fn is_own(memory: &AsmMemoryOperand) -> bool {
     [r11, r12, r13, CONTEXT].contains(&AsmRegister64(memory.base))
 }
 
+/// Whether an instruction, made of halves, accesses no elements of memory that its mask leaves out: they may be outside of a
+/// buffer.
+pub(super) fn leaves_out_memory(whole: &Whole) -> bool {
+    let opcode = whole.opcode;
+    match whole.last {
+        Last::Memory(memory) if whole.how.mask != 0 && !is_own(&memory) => match (opcode.map, opcode.byte) {
+            // Moves, whose memory is that under the mask.
+            (M0F, 0x6f | 0x7f | 0x28 | 0x29) => true,
+            // Gathers and scatters.
+            (M38, 0x90 | 0x91 | 0xa0 | 0xa1) => true,
+            // Stores of the low parts of elements.
+            (M38, 0x31 | 0x33 | 0x35) => opcode.prefix == F3,
+            (M0F | M38 | M3A, _) => false,
+        },
+        Last::Memory(_) | Last::Register(_) | Last::Both(_) => true,
+    }
+}
+
 /// The bytes of an element under a mask.
 fn element(opcode: Opcode) -> u8 {
     match (opcode.prefix, opcode.map, opcode.byte) {

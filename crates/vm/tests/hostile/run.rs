@@ -1,0 +1,113 @@
+//! Runs a kernel interpreted and compiled: it ends the same, and leaves the same memory.
+
+use crate::choices::Choices;
+use crate::kernel::{From, INPUT, Kernel, OUT, STORED, kernel};
+use softwarp_num::splitmix::SplitMix64;
+use softwarp_vm::device::{Device, Jit, Launch, LaunchError, LoadOptions};
+
+/// Buffers of a launch: the input, the one that is stored to, and the output.
+struct Buffers {
+    input: u64,
+    stored: u64,
+    out: u64,
+}
+
+impl Buffers {
+    /// Those of a device. The buffer that is meant has the highest addresses, or the lowest.
+    fn new(device: &Device, kernel: &Kernel) -> Buffers {
+        let allocate = |bytes: u64| device.allocate(bytes).expect("memory");
+        // Each is allocated behind the one before.
+        let mut sizes = [INPUT, OUT, STORED];
+        let is_first = kernel.is_last == stores(kernel);
+        if !is_first {
+            sizes.reverse();
+        }
+        let mut places = sizes.map(allocate);
+        if !is_first {
+            places.reverse();
+        }
+        let [input, out, stored] = places;
+        Buffers { input, stored, out }
+    }
+
+    fn all(&self) -> [(u64, u64); 3] {
+        [(self.input, INPUT), (self.stored, STORED), (self.out, OUT)]
+    }
+}
+
+/// Whether a kernel is meant for the buffer that is stored to.
+fn stores(kernel: &Kernel) -> bool {
+    ["0x5a5a5a5a;", "0x5a5a5a5a5a5a5a5a;", ".add."].iter().any(|one| kernel.text.contains(one))
+}
+
+/// What a kernel leaves.
+struct Left {
+    ended: String,
+    faulted: bool,
+    /// Nothing where other warps may have come more or less far.
+    memory: Vec<u8>,
+}
+
+fn run(device: &Device, kernel: &Kernel, buffers: &Buffers, jit: Jit) -> Left {
+    let mut random = SplitMix64::new(7);
+    for (at, bytes) in buffers.all() {
+        let bytes: Vec<u8> = (0..bytes).map(|_| random.next_u64() as u8).collect();
+        device.write(at, &bytes).expect("inside");
+    }
+    let (base, other) = match stores(kernel) {
+        true => (buffers.stored, buffers.input),
+        false => (buffers.input, buffers.stored),
+    };
+    let from = match kernel.place.from {
+        From::Base => 0,
+        From::Other => other.wrapping_sub(base),
+        From::Zero => base.wrapping_neg(),
+    };
+    let far = from.wrapping_add(kernel.place.more);
+    let block: Vec<u8> = (0..48).collect();
+    let arguments =
+        [block, base.to_le_bytes().into(), buffers.out.to_le_bytes().into(), far.to_le_bytes().into()];
+    let shape = [kernel.block[0], kernel.block[1], 1];
+    let launch = Launch { jit, threads: Some(1), ..Launch::new("k", [kernel.ctas, 1, 1], shape, &arguments) };
+    let (ended, faulted) = match device.launch(&launch) {
+        Ok(report) => (format!("{:?}", report.counts), false),
+        Err(LaunchError::Fault(fault)) => (format!("{fault:?}"), true),
+        Err(error) => panic!("{error}\n{}", kernel.text),
+    };
+    let is_one_warp = kernel.ctas == 1 && kernel.block[0] * kernel.block[1] <= 32;
+    let mut memory = Vec::new();
+    if !faulted || is_one_warp {
+        for (at, bytes) in buffers.all() {
+            let start = memory.len();
+            memory.resize(start + bytes as usize, 0);
+            device.read(at, &mut memory[start..]).expect("inside");
+        }
+    }
+    Left { ended, faulted, memory }
+}
+
+/// A kernel that choices make: whether it has faulted. Panics if it does not end the same compiled and interpreted.
+pub fn compare(name: &str, choices: &mut Choices<'_>) -> bool {
+    let kernel = kernel(choices);
+    if std::env::var_os("SHOW").is_some() {
+        eprintln!("{}", kernel.text);
+    }
+    let device = Device::load(&[&kernel.text], LoadOptions::default())
+        .unwrap_or_else(|error| panic!("{name}: {error}\n{}", kernel.text));
+    let buffers = Buffers::new(&device, &kernel);
+    let interpreted = run(&device, &kernel, &buffers, Jit::Off);
+    // Masked code is made once lanes have diverged often.
+    for _ in 0..2 {
+        let compiled = run(&device, &kernel, &buffers, Jit::On);
+        let Kernel { block, ctas, text, .. } = &kernel;
+        assert!(
+            interpreted.ended == compiled.ended,
+            "{name}, {ctas} CTAs of {block:?} threads\ninterpreted: {}\ncompiled:    {}\n{text}",
+            interpreted.ended,
+            compiled.ended,
+        );
+        let differs = interpreted.memory.iter().zip(&compiled.memory).position(|(a, b)| a != b);
+        assert!(differs.is_none(), "{name}, {ctas} CTAs of {block:?} threads: byte {differs:?}\n{text}");
+    }
+    interpreted.faulted
+}
