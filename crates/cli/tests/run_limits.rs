@@ -35,13 +35,41 @@ fn calls_without_number_and_without_end_are_stopped() {
 #[test]
 fn local_memory_that_no_thread_has_is_refused() {
     let text = ".visible .entry k() { .local .b8 a[16777216]; .reg .b64 %a; mov.u64 %a, a; st.local.u8 [%a], 1; ret; }";
-    let folder = folder(&[("k.ptx", text)]);
-    let ran = run(folder.path(), &["k.ptx", "--block", "1024"]);
-    assert_eq!(ran.code, 2);
-    assert_eq!(
-        ran.stderr,
-        "error: the kernel needs 16777216 bytes of local memory for each thread, and a thread can have 523712\n"
-    );
+    let launch = r#"{"launches": [{"kernel": "k", "grid": 1, "block": 1, "args": []}]}"#;
+    let folder = folder(&[("k.ptx", text), ("k.json", launch)]);
+    for args in [&["k.ptx", "--block", "1024"][..], &["k.json"]] {
+        let ran = run(folder.path(), args);
+        assert_eq!(ran.code, 1);
+        assert_eq!(
+            ran.stderr,
+            "error: the kernel needs 16777216 bytes of local memory for each thread, and a thread can have 523712\n"
+        );
+    }
+}
+
+/// A limit that the kernel exceeds by itself is its fault; one that the launch exceeds is a usage error.
+#[test]
+fn the_exit_code_says_who_exceeds_a_limit() {
+    let own = ".shared .b8 a[300000]; .visible .entry k() { .reg .b64 %a; mov.u64 %a, a; st.shared.u8 [%a], 1; ret; }";
+    let some = own.replace("300000", "30000");
+    let calls = ".visible .func f() { .local .b8 a[400000]; .reg .b64 %a; mov.u64 %a, a; st.local.u8 [%a], 1; ret; }\n\
+        .visible .entry k() { .local .b8 b[400000]; .reg .b64 %b; mov.u64 %b, b; st.local.u8 [%b], 1; call f; ret; }";
+    let clusters = ".visible .entry k() .reqnctapercluster 5 { ret; }";
+    let folder =
+        folder(&[("own.ptx", own), ("some.ptx", &some), ("calls.ptx", calls), ("clusters.ptx", clusters)]);
+    for (args, code, words) in [
+        (&["own.ptx"][..], 1, "shared memory"),
+        (&["some.ptx", "--shared", "300000"], 2, "shared memory"),
+        (&["calls.ptx"], 1, "stack"),
+        (&["clusters.ptx", "--grid", "4"], 2, "not a multiple"),
+        (&["some.ptx", "--cluster", "99", "--grid", "99"], 2, "there can be"),
+        (&["some.ptx", "--block", "2000"], 2, "2000"),
+        (&["some.ptx", "--arg", "u32:1"], 2, "parameters"),
+    ] {
+        let ran = run(folder.path(), args);
+        assert_eq!(ran.code, code, "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(words), "{args:?}: {}", ran.stderr);
+    }
 }
 
 #[test]

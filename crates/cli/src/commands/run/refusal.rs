@@ -4,11 +4,11 @@ use super::super::checking::{SHOWN, count};
 use super::super::{CommandError, remark};
 use super::hints;
 use crate::render::{self, Event};
-use crate::run::file::{FileError, LaunchFile};
+use crate::run::file::{FileError, Launch, LaunchFile};
 use crate::run::{Run, RunError};
 use softwarp::diagnostic::Location;
 use softwarp::source::Source;
-use softwarp::vm::device::{LaunchError, LoadError};
+use softwarp::vm::device::{ClusterError, LaunchError, LoadError};
 use softwarp::vm::memory::global::MemoryError;
 
 /// What messages show.
@@ -73,9 +73,13 @@ impl Refusal<'_> {
                 let what = count((list.len(), "instruction"));
                 CommandError::Input(format!("{what} of the kernel cannot be executed by the machine yet"))
             }
-            // Who said how to launch is at fault.
             RunError::Launch { error, index } => {
+                let launch = launched.and_then(|(_, file)| file.launches.get(*index));
                 let why = hints::launch_error(error, *index, launched);
+                if is_of_kernel(error, launch) {
+                    return CommandError::Input(why);
+                }
+                // Who said how to launch is at fault.
                 match launch_file {
                     None => CommandError::usage(why),
                     Some(source) => {
@@ -103,6 +107,36 @@ impl Refusal<'_> {
                     |source| CommandError::input(&source.name, error),
                 ),
         }
+    }
+}
+
+/// Whether a launch did not begin because of the module or its kernel: no other launch of the kernel would begin either.
+/// Otherwise the launch asks for what cannot be.
+fn is_of_kernel(error: &LaunchError, launch: Option<&Launch>) -> bool {
+    match error {
+        LaunchError::Module(_)
+        | LaunchError::Unsupported(_)
+        | LaunchError::Local { .. }
+        | LaunchError::Memory(_)
+        | LaunchError::Fault(_) => true,
+        LaunchError::Shared { bytes, most } => {
+            let asked = launch.map_or(0, |launch| u64::from(launch.dynamic_shared));
+            bytes.saturating_sub(asked) > *most
+        }
+        // Without a cluster in the launch, the kernel's directives say it.
+        LaunchError::Cluster(
+            ClusterError::Target(_) | ClusterError::Empty { .. } | ClusterError::TooMany { .. },
+        ) => launch.is_some_and(|launch| launch.cluster.is_none()),
+        LaunchError::Cluster(
+            ClusterError::Grid { .. } | ClusterError::Differs { .. } | ClusterError::Missing,
+        )
+        | LaunchError::NoKernel { .. }
+        | LaunchError::Dimension { .. }
+        | LaunchError::Threads { .. }
+        | LaunchError::Block { .. }
+        | LaunchError::Cooperative { .. }
+        | LaunchError::ArgumentCount { .. }
+        | LaunchError::ArgumentSize { .. } => false,
     }
 }
 
