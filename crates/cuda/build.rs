@@ -11,6 +11,8 @@ fn main() {
     println!("cargo:rerun-if-changed=src/errors.txt");
     if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
+        // Threads run in it, so that it stays where it is when a program closes it.
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     let api = fs::read_to_string("src/api.txt").expect("src/api.txt can be read");

@@ -17,6 +17,8 @@ fn main() {
     let of_target = |name: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
     if of_target("OS") == "linux" {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcudart.so.13");
+        // The driver's library stays, too, and its functions are kept here by their addresses.
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
         // GNU's linker does not take versions beside the list of symbols that rustc gives it; rustc's own linker does.
         if of_target("ARCH") == "x86_64" && of_target("ENV") == "gnu" {
             let script = Path::new(&out).join("versions.map");

@@ -19,6 +19,7 @@ mod cuda;
 mod debug_cli;
 mod documents;
 mod exec_cli;
+mod exec_ends;
 mod files;
 mod golden;
 mod gpu;

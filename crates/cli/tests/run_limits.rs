@@ -58,7 +58,7 @@ fn the_exit_code_says_who_exceeds_a_limit() {
     let folder =
         folder(&[("own.ptx", own), ("some.ptx", &some), ("calls.ptx", calls), ("clusters.ptx", clusters)]);
     for (args, code, words) in [
-        (&["own.ptx"][..], 1, "shared memory"),
+        (&["own.ptx"][..], 1, "300000 bytes of `.shared` variables"),
         (&["some.ptx", "--shared", "300000"], 2, "shared memory"),
         (&["calls.ptx"], 1, "stack"),
         (&["clusters.ptx", "--grid", "4"], 2, "not a multiple"),

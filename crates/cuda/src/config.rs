@@ -10,6 +10,7 @@
 //! | `SOFTWARP_REPORT` | a file for reports of faults and findings | stderr |
 //! | `SOFTWARP_MISMATCHES` | the folder for what compare mode found | `softwarp-mismatches` |
 //! | `SOFTWARP_SUMMARY` | a file for counts of what the process did (`summary.rs`) | none |
+//! | `SOFTWARP_EXIT_TIMEOUT` | for how many seconds the end of the process waits for work that was submitted (`driver/ending.rs`) | 30 |
 //! | `SOFTWARP_TRACE` | `1`: every call with its result on stderr | off |
 //! | `SOFTWARP_CUDA_VERSION` | the version that `cuDriverGetVersion` gives, and with it the newest PTX that is taken | 13040 |
 //! | `CUDA_VISIBLE_DEVICES` | as the driver reads it: numbers, in order | all |
@@ -18,9 +19,13 @@ use softwarp::isa::Target;
 use softwarp::vm::host_memory::Account;
 use softwarp::vm::sanitize::Sanitize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The version of the API: 13.4.
 pub const VERSION: u32 = 13040;
+
+/// How long the end of the process waits for work.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Bytes of memory of an H200.
 const H200_MEMORY: u64 = 150_109_880_320;
@@ -46,6 +51,8 @@ pub struct Config {
     pub mismatches: PathBuf,
     /// Where counts of what the process did go.
     pub summary: Option<PathBuf>,
+    /// How long the end of the process waits for work.
+    pub exit_timeout: Duration,
     /// Whether calls are shown.
     pub trace: bool,
     /// The version that is reported.
@@ -148,6 +155,10 @@ impl Config {
         };
         let version =
             setting(variable, "SOFTWARP_CUDA_VERSION", "a number such as 13040", |text| text.parse().ok());
+        let exit_timeout =
+            setting(variable, "SOFTWARP_EXIT_TIMEOUT", "a number of seconds such as 30", |text| {
+                text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            });
         let repeated = devices.iter().enumerate().any(|(index, device)| devices[..index].contains(device));
         let file = |name| variable(name).filter(|path| !path.is_empty()).map(PathBuf::from);
         Config {
@@ -160,6 +171,7 @@ impl Config {
             report: file("SOFTWARP_REPORT"),
             mismatches: file("SOFTWARP_MISMATCHES").unwrap_or_else(|| "softwarp-mismatches".into()),
             summary: file("SOFTWARP_SUMMARY"),
+            exit_timeout: exit_timeout.unwrap_or(EXIT_TIMEOUT),
             trace: variable("SOFTWARP_TRACE").is_some_and(|text| !text.is_empty() && text != "0"),
             version: version.unwrap_or(VERSION),
             ptx_version: version.map_or((ptx_of(VERSION).0, u16::MAX), ptx_of),
@@ -184,6 +196,10 @@ mod tests {
         assert_eq!(with("SOFTWARP_MEMORY", "lots").memory, None);
         assert_eq!(with("SOFTWARP_DEVICES", "3").devices, [0, 1, 2]);
         assert!(with("CUDA_VISIBLE_DEVICES", "").devices.is_empty());
+        assert_eq!(with("", "").exit_timeout, EXIT_TIMEOUT);
+        assert_eq!(with("SOFTWARP_EXIT_TIMEOUT", "0.5").exit_timeout, Duration::from_millis(500));
+        assert_eq!(with("SOFTWARP_EXIT_TIMEOUT", "1e99").exit_timeout, EXIT_TIMEOUT);
+        assert_eq!(with("SOFTWARP_EXIT_TIMEOUT", "-1").exit_timeout, EXIT_TIMEOUT);
         assert_eq!(with("SOFTWARP_CUDA_VERSION", "13000").ptx_version, (9, 0));
         assert_eq!(with("SOFTWARP_CUDA_VERSION", "12080").ptx_version, (8, 7));
         assert_eq!(with("CUDA_VISIBLE_DEVICES", "0").devices, [0]);

@@ -1,12 +1,13 @@
 //! Contexts, and each thread's stack of them.
 
 use crate::code::{Code, Done};
-use crate::handle::{Handle, Handled, Kind};
+use crate::handle::{Handle, Handled, Kind, lock};
 use crate::limits::COUNT;
 use crate::stream::Stream;
+use crate::thread;
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// A context.
 #[derive(Debug, Default)]
@@ -41,37 +42,50 @@ impl Handled for Context {
     const KIND: Kind = Kind::Context;
 }
 
-/// The current contexts of a thread, the last on top. A context stays on the stack when it is destroyed.
-type Stack = Vec<Handle<Context>>;
-
 thread_local! {
-    static STACK: RefCell<Stack> = const { RefCell::new(Vec::new()) };
+    /// The context on top of the thread's stack. Like the others without a destructor it is there until the process ends:
+    /// functions that `exit` calls find it.
+    static TOP: Cell<Option<Handle<Context>>> = const { Cell::new(None) };
+    /// Those below it, the last on top. A context stays on the stack when it is destroyed.
+    static BELOW: RefCell<Vec<Handle<Context>>> = const { RefCell::new(Vec::new()) };
     static PER_THREAD: Cell<bool> = const { Cell::new(false) };
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The context on top of the thread's stack. A thread that ends has none: programs free memory in destructors of
-/// static objects, when the stack is gone.
+/// What threads that end push above their top: each entry with the number of its thread.
+static LATE: Mutex<Vec<(u64, Handle<Context>)>> = Mutex::new(Vec::new());
+
+/// The context on top of the thread's stack.
 pub fn current() -> Option<Handle<Context>> {
-    STACK.try_with(|stack| stack.borrow().last().copied()).ok().flatten()
+    TOP.get()
 }
 
 /// Puts a context on the thread's stack.
 pub fn push(context: Handle<Context>) {
-    // A thread that ends has no stack.
-    let _ = STACK.try_with(|stack| stack.borrow_mut().push(context));
+    if let Some(before) = TOP.replace(Some(context))
+        && BELOW.try_with(|below| below.borrow_mut().push(before)).is_err()
+    {
+        lock(&LATE).push((thread::number(), before));
+    }
 }
 
 /// Takes the context on top from the thread's stack.
 pub fn pop() -> Option<Handle<Context>> {
-    STACK.try_with(|stack| stack.borrow_mut().pop()).ok().flatten()
+    let next = BELOW.try_with(|below| below.borrow_mut().pop()).unwrap_or_else(|_| {
+        let mut late = lock(&LATE);
+        let at = late.iter().rposition(|(thread, _)| *thread == thread::number())?;
+        Some(late.remove(at).1)
+    });
+    TOP.replace(next)
 }
 
 /// Replaces the context on top of the thread's stack; none takes it away.
 pub fn replace(context: Option<Handle<Context>>) {
-    pop();
-    if let Some(context) = context {
-        push(context);
+    match context {
+        Some(_) => TOP.set(context),
+        None => {
+            pop();
+        }
     }
 }
 

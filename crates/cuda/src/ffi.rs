@@ -394,16 +394,6 @@ pub fn borrow_host(
     unsafe { softwarp::vm::memory::host::HostMemory::borrow(start, bytes) }
 }
 
-/// Has a function called when the process ends by `exit` or by returning from `main`, or when the library is unloaded.
-/// It is not called if there are too many such functions.
-pub fn at_exit(function: extern "C" fn()) {
-    unsafe extern "C" {
-        // SAFETY: declared as in stdlib.h. It only keeps the address of a function, which stays as long as the library.
-        safe fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
-    }
-    let _ = atexit(function);
-}
-
 /// Code at an address. Its own headers say how long it is.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeAt(Host);

@@ -4,8 +4,8 @@ use crate::code::Code;
 use crate::handle::{Handled, Kind, lock};
 use crate::jit::{Logs, Options};
 use crate::registers::{self, Registers};
+use crate::waiting::may_wait;
 use softwarp::image::FunctionId;
-use softwarp::ir::{Op, Step};
 use softwarp::lower::Fidelity;
 use softwarp::vm::device::{Device as Machine, LoadError, LoadOptions, ModuleId};
 use softwarp::vm::tuning::Tuning;
@@ -123,7 +123,7 @@ pub struct Function {
     pub most_dynamic: AtomicU32,
     /// Whether clusters of more than 8 CTAs are allowed.
     pub large_clusters: AtomicU32,
-    /// Whether it may wait for the host or for other streams: it reads a clock, polls memory, or sleeps.
+    /// Whether it may wait for the host or for other streams (`waiting.rs`).
     pub may_wait: bool,
     /// How much of the first-level cache is to be shared memory, as it was set.
     pub carveout: AtomicI32,
@@ -196,7 +196,7 @@ impl Function {
         });
         let program = module.program(name).ok();
         let mut functions = program.iter().flat_map(|program| program.functions());
-        let may_wait = functions.any(|function| function.ops.iter().any(waits));
+        let may_wait = functions.any(may_wait);
         let registers = program.as_ref().map_or_else(Registers::default, |it| registers::of(it.functions()));
         let target = module.units.iter().map(|unit| unit.checked.header.target.sm()).max().unwrap_or(0);
         let shared = function.dynamic_shared.unwrap_or(function.shared.bytes);
@@ -248,16 +248,5 @@ impl Function {
     /// The most bytes of dynamic shared memory of a launch.
     pub fn most_dynamic(&self) -> u32 {
         self.most_dynamic.load(Ordering::SeqCst)
-    }
-}
-
-/// Whether an operation is of the kind that kernels wait with: reads of clocks and strong or volatile reads of memory.
-fn waits(op: &Op) -> bool {
-    let Op::Other(_, step) = op else { return false };
-    match &**step {
-        Step::Special(special) => special.register.is_clock(),
-        Step::Atomic(_) | Step::Yield => true,
-        Step::Load(access) => access.order.is_strong(),
-        _ => false,
     }
 }

@@ -1,9 +1,11 @@
 //! What a process did on the GPU, in numbers, for the program that started it: `softwarp exec` sums it up.
 //!
 //! If `SOFTWARP_SUMMARY` names a file, lines of JSON are appended to it, each with everything that this process did so
-//! far; the last line of a process counts. A line is written at the first launch, at every fault and finding, at most
-//! ten times a second while kernels run, and when the process ends by `exit` or by returning from `main`. So a process
-//! that ends by a signal or `_exit` lacks only what it did in its last tenth of a second, and no fault or finding.
+//! far; the last line of a process counts. A line is written when the driver is initialised, at the first launch, at
+//! every fault and finding, some ten times a second while kernels run, and when the process ends by `exit` or by
+//! returning from `main`. So a process that ends by a signal or `_exit` lacks only what it did in its last tenth of a
+//! second, and no fault or finding. A line that names kernels that run is followed by another one when they have ended:
+//! if it is the last, the process ended while they ran.
 
 use crate::code::Code;
 use crate::handle::lock;
@@ -48,18 +50,66 @@ struct Launches {
     not_looked_at: u64,
     /// What compare mode did.
     comparisons: Comparisons,
+    /// The kernels that run now.
+    running: Vec<String>,
+    /// Some of them are named in the last line.
+    named: bool,
+    /// When the last line was written.
     written: Option<Instant>,
 }
+
+impl Launches {
+    /// A kernel runs no more.
+    fn ends(&mut self, kernel: &str) {
+        if let Some(at) = self.running.iter().position(|name| name == kernel) {
+            self.running.swap_remove(at);
+        }
+    }
+
+    /// Whether the last line was written long ago.
+    fn is_time(&self) -> bool {
+        self.written.is_none_or(|written| written.elapsed() >= INTERVAL)
+    }
+}
+
+/// The most running kernels that a line names.
+const MOST_RUNNING: usize = 16;
 
 impl Summary {
     /// Nothing so far.
     pub fn new(file: Option<&Path>) -> Summary {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Summary {
+        let summary = Summary {
             file: file.map(Path::to_owned),
             started: now.as_nanos(),
             bytes_copied: AtomicU64::new(0),
             launches: Mutex::default(),
+        };
+        // However the process ends, it has initialised the driver.
+        summary.so_far();
+        summary
+    }
+
+    /// A kernel begins to run.
+    pub fn begins(&self, kernel: &str) {
+        if self.file.is_none() {
+            return;
+        }
+        let mut counts = lock(&self.launches);
+        counts.running.push(kernel.to_owned());
+        if counts.launches == 0 && !counts.named || counts.is_time() {
+            self.write(&mut counts, false);
+        }
+    }
+
+    /// A kernel that was to begin was refused.
+    pub fn did_not_begin(&self, kernel: &str) {
+        if self.file.is_some() {
+            let mut counts = lock(&self.launches);
+            counts.ends(kernel);
+            if counts.named {
+                self.write(&mut counts, false);
+            }
         }
     }
 
@@ -76,6 +126,7 @@ impl Summary {
         let mut counts = lock(&self.launches);
         let report = &outcome.report;
         let threads: u64 = block.iter().map(|&size| u64::from(size)).product();
+        counts.ends(kernel);
         counts.launches += 1;
         if !counts.kernels.contains(kernel) {
             counts.kernels.insert(kernel.to_owned());
@@ -91,8 +142,8 @@ impl Summary {
         counts.comparisons.add(report.comparisons.counts());
         counts.faults += u64::from(fault.is_some());
         counts.fault = counts.fault.or(fault);
-        let is_urgent = fault.is_some() || !report.findings.is_empty();
-        if is_urgent || counts.written.is_none_or(|written| written.elapsed() >= INTERVAL) {
+        let is_urgent = fault.is_some() || !report.findings.is_empty() || counts.named;
+        if is_urgent || counts.is_time() {
             self.write(&mut counts, false);
         }
     }
@@ -111,6 +162,19 @@ impl Summary {
         self.write(&mut counts, false);
     }
 
+    /// Work of a stream did not end in time.
+    pub fn timed_out(&self, code: Code) {
+        let mut counts = lock(&self.launches);
+        counts.faults += 1;
+        counts.fault = counts.fault.or(Some(code));
+        self.write(&mut counts, false);
+    }
+
+    /// Writes what there is.
+    pub fn so_far(&self) {
+        self.write(&mut lock(&self.launches), false);
+    }
+
     /// The process ends.
     pub fn end(&self) {
         self.write(&mut lock(&self.launches), true);
@@ -120,6 +184,7 @@ impl Summary {
     fn write(&self, counts: &mut Launches, ended: bool) {
         let Some(path) = &self.file else { return };
         counts.written = Some(Instant::now());
+        counts.named = !counts.running.is_empty();
         let line = self.line(counts, ended);
         let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
         // One write, so that lines of several processes do not mix.
@@ -132,6 +197,9 @@ impl Summary {
             let comma = if findings.is_empty() { "" } else { "," };
             let _ = write!(findings, "{comma}\"{kind}\":{count}");
         }
+        // Names of kernels have no characters that JSON escapes.
+        let running = counts.running.iter().take(MOST_RUNNING);
+        let running: Vec<String> = running.map(|name| format!("\"{name}\"")).collect();
         let fault = counts.fault.map_or("null".to_owned(), |code| code.0.to_string());
         let fields = [
             ("process", std::process::id().to_string()),
@@ -150,6 +218,7 @@ impl Summary {
             ("findings", format!("{{{findings}}}")),
             ("not_looked_at", counts.not_looked_at.to_string()),
             ("compared", compared(&counts.comparisons)),
+            ("running", format!("[{}]", running.join(","))),
         ];
         let fields = fields.map(|(name, value)| format!("\"{name}\":{value}"));
         format!("{{{}}}\n", fields.join(","))
@@ -179,16 +248,21 @@ mod tests {
         summary.copied(12);
         summary.refused();
         summary.copied(30);
+        summary.begins("spin");
+        summary.did_not_begin("spin");
         lock(&summary.launches).findings.extend([("race", 2), ("leak", 1)]);
         summary.end();
         let text = std::fs::read_to_string(&path).expect("written");
         let _ = std::fs::remove_file(&path);
         let lines: Vec<serde_json::Value> =
             text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-        assert_eq!(lines.len(), 2);
-        assert_eq!((&lines[0]["bytes_copied"], &lines[0]["ended"]), (&12.into(), &false.into()));
-        assert_eq!((&lines[1]["bytes_copied"], &lines[1]["ended"]), (&42.into(), &true.into()));
-        assert_eq!((&lines[1]["refused"], &lines[1]["findings"]["race"]), (&1.into(), &2.into()));
-        assert_eq!(lines[0]["started"], lines[1]["started"]);
+        assert_eq!(lines.len(), 5);
+        assert_eq!((&lines[0]["bytes_copied"], &lines[0]["launches"]), (&0.into(), &0.into()));
+        assert_eq!((&lines[1]["bytes_copied"], &lines[1]["ended"]), (&12.into(), &false.into()));
+        assert_eq!(lines[2]["running"], serde_json::json!(["spin"]));
+        assert_eq!(lines[3]["running"], serde_json::json!([]));
+        assert_eq!((&lines[4]["bytes_copied"], &lines[4]["ended"]), (&42.into(), &true.into()));
+        assert_eq!((&lines[4]["refused"], &lines[4]["findings"]["race"]), (&1.into(), &2.into()));
+        assert_eq!(lines[0]["started"], lines[4]["started"]);
     }
 }

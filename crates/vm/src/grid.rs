@@ -17,7 +17,7 @@ use crate::context::Launch;
 use crate::cta::Turn;
 use crate::cta_source::CtaSource;
 use crate::fault::{Fault, FaultKind, Place};
-use crate::helpers::with_helpers;
+use crate::helpers::{self, with_helpers};
 use crate::memory::global::lock;
 use crate::meter::Meter;
 use crate::spare::Spare;
@@ -77,8 +77,8 @@ impl Launch<'_> {
             working: AtomicUsize::new(0),
         };
         let workers = self.threads.min(usize::try_from(self.units()).unwrap_or(usize::MAX)).max(1);
-        if workers == 1 {
-            // A small launch does not start the threads of rayon.
+        // A small launch does not start the threads of rayon.
+        if workers == 1 || !helpers::are_there() {
             with_standard_floats(|| pool.work(self));
         } else {
             with_helpers(|scope| {

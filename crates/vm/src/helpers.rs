@@ -4,11 +4,22 @@
 //! would be one too many, and the one that finds no work yields its core again and again before it sleeps, at the cost of
 //! those that work. That pool serves where the helpers are busy with another launch, so that launches do not wait for each
 //! other, and in processes that were forked from the one that started them.
+//!
+//! A thread that starts may have to wait for the loader's lock, which a thread that loads or unloads a library holds: as
+//! long as the helpers have not started, launches do without them.
 
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 use std::process;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long the launch that starts the helpers waits for them.
+const START: Duration = Duration::from_millis(20);
+
+/// How many helpers have started.
+static STARTED: AtomicUsize = AtomicUsize::new(0);
 
 /// The threads.
 struct Helpers {
@@ -25,7 +36,14 @@ impl Helpers {
         static HELPERS: OnceLock<Option<Helpers>> = OnceLock::new();
         let helpers = HELPERS.get_or_init(|| {
             let count = cores().checked_sub(1).filter(|&count| count != 0)?;
-            let pool = ThreadPoolBuilder::new().num_threads(count).build().ok()?;
+            let started = |_| {
+                STARTED.fetch_add(1, Ordering::Release);
+            };
+            let pool = ThreadPoolBuilder::new().num_threads(count).start_handler(started).build().ok()?;
+            let end = Instant::now() + START;
+            while STARTED.load(Ordering::Acquire) < count && Instant::now() < end {
+                thread::sleep(Duration::from_micros(20));
+            }
             Some(Helpers { pool, process: process::id(), busy: AtomicBool::new(false) })
         });
         helpers.as_ref().filter(|helpers| helpers.process == process::id())
@@ -36,6 +54,14 @@ impl Helpers {
 pub(crate) fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// Whether a launch can be helped.
+pub(crate) fn are_there() -> bool {
+    if rayon::current_thread_index().is_some() {
+        return true;
+    }
+    Helpers::get().is_none_or(|helpers| STARTED.load(Ordering::Acquire) >= helpers.pool.current_num_threads())
 }
 
 /// Helpers at work.

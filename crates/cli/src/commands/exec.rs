@@ -14,6 +14,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 use summary::Total;
 
 /// Run a CUDA program without a GPU: its kernels run here
@@ -38,6 +39,9 @@ pub struct Args {
     /// The memory of a GPU, in bytes, or with K, M or G
     #[arg(long, value_name = "SIZE", value_parser = files::size)]
     memory: Option<u64>,
+    /// How long the end of the program waits for kernels that it has launched; 30 seconds without it
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    exit_timeout: Option<f64>,
     /// Append the reports of faults and findings to this file instead of standard error; `-` is standard output, after
     /// what the program writes
     #[arg(long, value_name = "FILE")]
@@ -83,18 +87,25 @@ in it: nvcc -cudart shared -gencode arch=compute_90,code=compute_90.
 
 The exit code is the program's, 128 + n if signal n ended it, 127 if there is no such program, 126 if it
 cannot be run, 2 if the arguments are wrong or the libraries are missing. With --check it is 1 where the
-program's is 0 and there was a fault, a finding, or a kernel that could not be executed.
+program's is 0 and there was a fault, a finding, or a kernel that could not be executed or did not end.
 
 JSON fields of the summary: processes, launches, kernels, warps, warp_instructions, thread_instructions,
 kernel_seconds, bytes_copied, faults, fault_code (of the first fault, or null), refused (launches that
 could not be executed), findings (how many of each kind), not_looked_at (launches in which a sanitizer
-reached a limit), compared (what --jit compare did), exit_code.
+reached a limit), compared (what --jit compare did), not_ended (the kernels of launches that had not
+ended when their process did), exit_code.
 
 Examples:
   softwarp exec -- ./saxpy 1000
   softwarp exec --check -- python3 train.py
   softwarp exec --sanitize race,sync --report bugs.txt -- ./reduce
   softwarp exec --jit compare -- ./saxpy 1000";
+
+/// A time in seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| Duration::try_from_secs_f64(*seconds).is_ok());
+    seconds.ok_or_else(|| "it must be a number of seconds such as 30".to_owned())
+}
 
 /// How to write the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

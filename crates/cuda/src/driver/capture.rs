@@ -9,10 +9,10 @@ use crate::driver::graph::{Edge, EdgeData, Graph, NodeHandle};
 use crate::driver::work::{NodeKind, Work};
 use crate::handle::{Handle, lock};
 use crate::stream::Stream;
+use crate::thread;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::thread::ThreadId;
 
 /// Which calls of which threads are forbidden during a capture (`CUstreamCaptureMode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,8 @@ struct Capture {
     /// The graph was there before.
     given: bool,
     mode: Mode,
-    thread: ThreadId,
+    /// The number of the thread that it began in.
+    thread: u64,
     context: u64,
     /// The number of the stream that it began in.
     origin: u64,
@@ -145,7 +146,7 @@ impl Captures {
             graph,
             given,
             mode,
-            thread: std::thread::current().id(),
+            thread: thread::number(),
             context: stream.context,
             origin: stream.id,
             members: BTreeMap::from([(stream.id, member)]),
@@ -162,7 +163,7 @@ impl Captures {
             capture.invalid = true;
             return Err(Code::STREAM_CAPTURE_UNMATCHED);
         }
-        let is_own = capture.mode == Mode::Relaxed || capture.thread == std::thread::current().id();
+        let is_own = capture.mode == Mode::Relaxed || capture.thread == thread::number();
         ensure(is_own || capture.invalid, Code::STREAM_CAPTURE_WRONG_THREAD)?;
         let index =
             captures.iter().position(|capture| capture.origin == stream).ok_or(Code::ILLEGAL_STATE)?;
@@ -318,7 +319,7 @@ impl Captures {
         if own == Mode::Relaxed {
             return Ok(());
         }
-        let thread = std::thread::current().id();
+        let thread = thread::number();
         self.invalidate_if(Code::STREAM_CAPTURE_UNSUPPORTED, |capture| {
             let is_own = capture.thread == thread && capture.mode != Mode::Relaxed;
             is_own || own == Mode::Global && capture.mode == Mode::Global

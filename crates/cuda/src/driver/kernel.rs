@@ -54,12 +54,13 @@ pub(crate) fn code_of(error: &LaunchError) -> Code {
 
 /// A launch as the machine takes it.
 pub(crate) fn machine_launch<'a>(
-    driver: &Driver,
+    driver: &'a Driver,
     function: &'a Function,
     request: &Request,
     arguments: &'a [Vec<u8>],
 ) -> Launch<'a> {
     Launch {
+        cancel: Some(driver.ending.stop()),
         module: function.id,
         cluster: request.cluster,
         cooperative: request.cooperative,
@@ -77,7 +78,7 @@ pub(crate) fn run(driver: &'static Driver, launch: &KernelLaunch) {
     let launch = Launch { print: Some(&print), ..machine_launch(driver, function, request, arguments) };
     let mut waiting = NestedLaunches::default();
     waiting.extend(execute(driver, &launch));
-    while driver.fault().is_none()
+    while driver.may_launch()
         && let Some(next) = waiting.take_next()
     {
         waiting.extend(execute(driver, &next.of(&launch)));
@@ -86,6 +87,7 @@ pub(crate) fn run(driver: &'static Driver, launch: &KernelLaunch) {
 
 /// Runs one grid to its end; what it launched.
 fn execute(driver: &Driver, launch: &Launch<'_>) -> Vec<NestedLaunch> {
+    driver.summary.begins(launch.kernel);
     match driver.machine.execute(launch) {
         Ok(outcome) => {
             report::ended(driver, launch, &outcome);
@@ -93,6 +95,7 @@ fn execute(driver: &Driver, launch: &Launch<'_>) -> Vec<NestedLaunch> {
         }
         Err(error) => {
             let code = code_of(&error);
+            driver.summary.did_not_begin(launch.kernel);
             report::refused(driver, launch.kernel, &error, code);
             driver.set_fault(code);
             Vec::new()

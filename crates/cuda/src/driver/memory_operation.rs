@@ -127,7 +127,7 @@ impl Step {
     fn perform(&self, driver: &Driver) -> Done {
         match self {
             Step::Wait(value) => {
-                while driver.fault().is_none() && !value.is_reached(driver)? {
+                while driver.may_launch() && !value.is_reached(driver)? {
                     std::thread::sleep(PERIOD);
                 }
                 Ok(())

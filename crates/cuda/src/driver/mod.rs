@@ -6,6 +6,7 @@
 
 use crate::driver::capture::Captures;
 pub mod capture;
+pub mod ending;
 pub mod event;
 pub mod graph;
 pub mod kernel;
@@ -21,12 +22,13 @@ pub mod work;
 use crate::code::Code;
 use crate::config::Config;
 use crate::context::{self, Context};
+use crate::driver::ending::Ending;
 use crate::driver::event::Event;
 use crate::driver::graph::memory::GraphMemory;
 use crate::driver::graph::{Exec, Graph, NodeOf};
 use crate::driver::user_object::UserObject;
 use crate::driver::work::Work;
-use crate::ffi;
+use crate::exit;
 use crate::handle::{Handle, Missing, Table, lock};
 use crate::image::Images;
 use crate::memory::{Block, Blocks, Kind};
@@ -34,14 +36,14 @@ use crate::module::{Function, Kernel, Library, Linker, Module};
 use crate::output::Output;
 use crate::pool::Pool;
 use crate::settings::Settings;
-use crate::stream::{self, Stream, Task};
+use crate::stream::{self, Stream, Task, TaskKind};
 use crate::summary::Summary;
+use crate::thread;
 use crate::virtual_memory::VirtualMemory;
 use softwarp::vm::device::Device as Machine;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread::ThreadId;
 
 /// A device as the program sees it.
 #[derive(Debug)]
@@ -63,6 +65,15 @@ pub struct Primary {
     pub count: u32,
     /// Its flags.
     pub flags: u32,
+}
+
+/// A module that is to be unloaded.
+#[derive(Debug)]
+pub struct Unloading {
+    /// The module.
+    pub module: Handle<Module>,
+    /// The work that is done before.
+    pub after: Vec<Arc<stream::Done>>,
 }
 
 /// The driver of a process.
@@ -111,16 +122,20 @@ pub struct Driver {
     pub settings: Settings,
     /// Allocations.
     pub blocks: Mutex<Blocks>,
-    /// The default streams of threads, for each context.
-    thread_streams: Mutex<HashMap<(ThreadId, u64), Arc<Stream>>>,
+    /// The default streams of threads, by the number of the thread and the context.
+    thread_streams: Mutex<HashMap<(u64, u64), Arc<Stream>>>,
     /// Streams that were destroyed and may have work.
     retired_streams: Mutex<Vec<Arc<Stream>>>,
+    /// Modules that are unloaded when work that was submitted before is done.
+    pub unloading: Mutex<Vec<Unloading>>,
     /// What kernels printed and was not written yet.
     output: Output,
     /// What was reported, so that a launch that is repeated does not report the same again.
     pub reported: Mutex<HashSet<report::Reported>>,
     /// Counts of what the process did.
     pub summary: Summary,
+    /// How far the end of the process has come.
+    pub ending: Ending,
     fault: AtomicU32,
     /// A call has returned the fault's code.
     noticed: AtomicBool,
@@ -144,7 +159,9 @@ pub fn initialise() -> Result<(), Code> {
         return Err(Code::NO_DEVICE);
     }
     DRIVER.get_or_init(|| {
-        ffi::at_exit(end);
+        exit::at_last(ending::end);
+        exit::at_quick_end(ending::end);
+        ending::come_first();
         Driver::new(config)
     });
     Ok(())
@@ -167,19 +184,6 @@ pub fn flush_output() {
     if let Some(driver) = existing() {
         driver.output.flush();
     }
-}
-
-/// The process ends: what kernels printed is written, blocks that they did not free, and the counts of what it did. A process that was forked from the
-/// one that has the driver has neither.
-extern "C" fn end() {
-    let written = std::panic::catch_unwind(|| {
-        if let Some(driver) = existing() {
-            driver.output.flush();
-            report::leaks(driver);
-            driver.summary.end();
-        }
-    });
-    drop(written);
 }
 
 /// The driver and the thread's current context, which can be used.
@@ -226,10 +230,12 @@ impl Driver {
             output: Output::default(),
             reported: Mutex::default(),
             summary: Summary::new(config.summary.as_deref()),
+            ending: Ending::default(),
             config,
             images: Images::default(),
             settings: Settings::default(),
             retired_streams: Mutex::default(),
+            unloading: Mutex::default(),
             fault: AtomicU32::new(0),
             noticed: AtomicBool::new(false),
             ids: AtomicU64::new(0),
@@ -256,6 +262,11 @@ impl Driver {
             0 => None,
             code => Some(Code(code)),
         }
+    }
+
+    /// Whether a kernel may begin.
+    pub fn may_launch(&self) -> bool {
+        self.fault().is_none() && !self.ending.is_stopped()
     }
 
     /// The fault's code is the answer from then on.
@@ -388,7 +399,7 @@ impl Driver {
     }
 
     fn thread_stream(&self, context: &Arc<Context>) -> Arc<Stream> {
-        let key = (std::thread::current().id(), context.handle);
+        let key = (thread::number(), context.handle);
         let make = || Arc::new(Stream::new(context.handle, self.new_id(), false, 0));
         lock(&self.thread_streams).entry(key).or_insert_with(make).clone()
     }
@@ -411,6 +422,15 @@ impl Driver {
         all.chain([context.legacy.clone()]).collect()
     }
 
+    /// All streams of all contexts.
+    pub fn all_streams(&self) -> Vec<Arc<Stream>> {
+        let made = self.streams.all().into_iter().map(|(_, stream)| stream);
+        let threads: Vec<Arc<Stream>> = lock(&self.thread_streams).values().cloned().collect();
+        let retired = lock(&self.retired_streams).clone();
+        let legacy = self.contexts.all().into_iter().map(|(_, context)| context.legacy.clone());
+        made.chain(threads).chain(retired).chain(legacy).collect()
+    }
+
     /// Waits for all work of a context, which must have no stream that is being captured.
     pub fn synchronize_context(&self, context: &Context) -> Result<(), Code> {
         self.captures.forbid_context(context.handle)?;
@@ -419,7 +439,7 @@ impl Driver {
 
     /// Waits for all work of a context.
     pub fn synchronize(&self, context: &Context) -> Result<(), Code> {
-        self.streams_of(context).iter().for_each(|stream| stream.synchronize());
+        self.finish(&self.streams_of(context));
         self.check_fault()
     }
 
@@ -441,9 +461,12 @@ impl Driver {
         if self.captures.add(self, stream.id, &work)? {
             return Ok(());
         }
-        let after = self.before(context, stream);
-        let may_wait = work.may_wait();
-        stream.submit(Task { run: Box::new(move || work.perform(self)), after, may_wait })
+        let mut after = self.before(context, stream);
+        if let Work::WaitFor(done) = &work {
+            after.push(done.clone());
+        }
+        let (kind, may_wait) = (work.task(), work.may_wait());
+        stream.submit(Task { kind, run: Box::new(move || work.perform(self)), after, may_wait })
     }
 
     /// Gives work to a stream that cannot be captured.
@@ -456,7 +479,7 @@ impl Driver {
     ) -> Result<(), Code> {
         self.captures.forbid_stream(stream.id)?;
         let after = self.before(context, stream);
-        stream.submit(Task { run: Box::new(run), after, may_wait })
+        stream.submit(Task { kind: TaskKind::Device, run: Box::new(run), after, may_wait })
     }
 
     /// Whether an address is in the windows that the machine gives addresses from, so that it is not the host's.

@@ -51,11 +51,16 @@ pub fn ended(driver: &Driver, launch: &Launch<'_>, outcome: &Outcome) {
     }
     let Some(fault) = &outcome.fault else { return };
     let code = code_of(&fault.kind);
-    let place = fault.place.as_ref();
+    let place = fault.place.as_ref().or(fault.running.first());
     let place = place.map(|it| place::lines(driver, launch.module, launch.kernel, "", it));
     let held = place::registers(driver, launch.module, fault);
     let place = place.unwrap_or_default();
-    write(driver, &format!("softwarp: kernel `{}`: {}{place}{held}", launch.kernel, fault.kind));
+    // Launches are stopped only at the end of the process.
+    let what = match &fault.kind {
+        FaultKind::Cancelled => format!("it had not ended and was stopped{}", driver.after_limit()),
+        kind => kind.to_string(),
+    };
+    write(driver, &format!("softwarp: kernel `{}`: {what}{place}{held}", launch.kernel));
     driver.set_fault(code);
 }
 

@@ -15,7 +15,7 @@ use crate::driver::user_object::Kept;
 use crate::ffi::{HostFunction, StreamCallback};
 use crate::handle::{Handle, lock};
 use crate::memory::{Block, Kind};
-use crate::stream;
+use crate::stream::{self, TaskKind};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -190,10 +190,37 @@ impl Work {
         }
     }
 
+    /// What it is as a task of a stream.
+    pub fn task(&self) -> TaskKind {
+        match self {
+            Work::HostFunction(_) | Work::Callback(_) => TaskKind::HostFunction,
+            Work::WaitEvent(_) | Work::Memory(_) => TaskKind::Wait,
+            Work::Launch(_)
+            | Work::Copy(_)
+            | Work::Rows(_)
+            | Work::Fill(_)
+            | Work::Reach(_)
+            // What it waits for is done before it is its turn.
+            | Work::WaitFor(_)
+            | Work::RecordEvent(_)
+            | Work::Allocate(_)
+            | Work::Free(_)
+            | Work::Release(_)
+            | Work::Child(_)
+            | Work::Subgraph(_)
+            | Work::Conditional(_)
+            | Work::Branch(_)
+            | Work::Chosen(_)
+            | Work::Begin(_)
+            | Work::Sequence(..)
+            | Work::Empty => TaskKind::Device,
+        }
+    }
+
     /// Does it. A fault of a kernel is kept by the driver and is no error here.
     pub fn perform(&self, driver: &'static Driver) -> Done {
         match self {
-            Work::Launch(launch) if driver.fault().is_none() => kernel::run(driver, launch),
+            Work::Launch(launch) if driver.may_launch() => kernel::run(driver, launch),
             Work::Copy(copy) => return copy.perform(driver),
             Work::Rows(rows) => return rows.region.run(driver),
             Work::Fill(fill) => return fill.perform(driver),
@@ -219,7 +246,8 @@ impl Work {
             Work::Begin(conditions) => return conditions.iter().try_for_each(|it| it.begin(driver)),
             Work::Chosen(node) => return choose(driver, node),
             Work::Memory(batch) => return batch.perform(driver),
-            Work::Launch(_) | Work::HostFunction(_) | Work::Child(_) | Work::Empty => {}
+            Work::Launch(_) => driver.lose(),
+            Work::HostFunction(_) | Work::Child(_) | Work::Empty => {}
             // Graphs with these are not launched as they are.
             Work::Conditional(_) | Work::Branch(_) => {}
         }
@@ -229,7 +257,7 @@ impl Work {
 
 /// Does what a condition chooses. A fault ends a loop.
 fn choose(driver: &'static Driver, node: &Conditional<Arc<[Work]>>) -> Done {
-    while driver.fault().is_none() {
+    while driver.may_launch() {
         let Some(body) = node.bodies.get(node.choice.chosen(node.condition.value(driver)?)) else { break };
         body.iter().try_for_each(|work| work.perform(driver))?;
         if node.choice != Choice::While {

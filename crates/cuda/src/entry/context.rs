@@ -41,7 +41,7 @@ fn create(to: Out<Handle<Context>>, flags: u32, device: i32, old: bool) -> Done 
 
 /// Frees what belongs to a context: memory and modules. Its streams and events mean nothing without it.
 fn clear(driver: &Driver, context: &Context) {
-    driver.streams_of(context).iter().for_each(|stream| stream.synchronize());
+    driver.finish(&driver.streams_of(context));
     let blocks = lock(&driver.blocks).take(|block| block.context == context.handle);
     for block in blocks {
         driver.release(&block);
@@ -346,7 +346,7 @@ crate::entries! {
         let mut primary = lock(&gpu.primary);
         primary.count = primary.count.checked_sub(1).ok_or(Code::INVALID_CONTEXT)?;
         if primary.count == 0 && let Some(context) = primary.context.clone() {
-            driver.streams_of(&context).iter().for_each(|stream| stream.synchronize());
+            driver.finish(&driver.streams_of(&context));
             context.active.store(false, Ordering::SeqCst);
             primary.flags = 0;
         }
@@ -359,7 +359,7 @@ crate::entries! {
         let gpu = driver.device(device)?;
         let primary = lock(&gpu.primary);
         if let Some(context) = primary.context.clone() {
-            driver.streams_of(&context).iter().for_each(|stream| stream.synchronize());
+            driver.finish(&driver.streams_of(&context));
             free_memory(driver, &context);
             context.active.store(false, Ordering::SeqCst);
         }

@@ -74,7 +74,7 @@ pub(crate) fn issue(
     let is_captured = driver.captures.status(stream.id) != Status::None;
     driver.issue(context, stream, work)?;
     if waits && !is_captured {
-        stream.synchronize();
+        driver.finish(std::slice::from_ref(stream));
         driver.check_fault()?;
     }
     Ok(())

@@ -126,7 +126,7 @@ crate::entries! {
         let (driver, event) = by_handle(waited)?;
         driver.captures.forbid_event(event.recorded().captured.as_ref())?;
         if let Some(done) = event.recorded().done {
-            done.wait();
+            driver.finish_task(&done);
         }
         driver.check_fault()
     }

@@ -3,7 +3,7 @@
 use crate::assembler_log::{self, explain};
 use crate::code::{Code, Done, ensure};
 use crate::config::ptx_of;
-use crate::driver::{Driver, current, driver};
+use crate::driver::{Driver, Unloading, current, driver, ending};
 use crate::ffi::{CodeAt, Host, In, Out, Text};
 use crate::handle::{Handle, Missing, lock};
 use crate::info_log;
@@ -97,6 +97,26 @@ pub(crate) fn unload(driver: &Driver, handle: Handle<Module>) -> Done {
         let _ = driver.functions.remove(Handle::of(function));
     }
     driver.machine.unload_module(module.id).map_err(|_| Code::INVALID_HANDLE)
+}
+
+/// Unloads a library's module when all work that was submitted is done. The call does not wait: `dlclose` of a library of
+/// the program unloads its kernels while it holds the loader's lock, which the threads that run them may need.
+fn unload_later(driver: &Driver, handle: Handle<Module>) -> Done {
+    let after: Vec<_> = driver.all_streams().iter().filter_map(|stream| stream.pending()).collect();
+    if after.is_empty() {
+        return unload(driver, handle);
+    }
+    lock(&driver.unloading).push(Unloading { module: handle, after });
+    Ok(())
+}
+
+/// Unloads modules whose work is done.
+fn unload_ended(driver: &Driver) {
+    let is_ended = |it: &mut Unloading| it.after.iter().all(|done| done.is_done());
+    let ended: Vec<Unloading> = lock(&driver.unloading).extract_if(.., is_ended).collect();
+    for Unloading { module, .. } in ended {
+        let _ = unload(driver, module);
+    }
 }
 
 /// A function of a module, by name; made when it is first asked for.
@@ -355,11 +375,12 @@ crate::entries! {
         let driver = driver()?;
         let library = driver.libraries.remove(library).map_err(|_| Code::INVALID_HANDLE)?;
         driver.check_fault()?;
+        unload_ended(driver);
         for (_, kernel) in lock(&library.kernels).drain(..) {
             let _ = driver.kernels.remove(Handle::of(kernel));
         }
         match *lock(&library.module) {
-            Some(module) => unload(driver, Handle::of(module)),
+            Some(module) => unload_later(driver, Handle::of(module)),
             None => Ok(()),
         }
     }
@@ -478,6 +499,9 @@ fn library(driver: &Driver, image: Host, logs: &Logs) -> Result<Handle<Library>,
         }
     };
     let is_text = texts.is_some();
+    // Programs that have registered the library's unloading for their end did so before.
+    ending::come_first();
+    unload_ended(driver);
     let library = Library { texts, error, options: logs.options, ..Library::default() };
     let handle = driver.libraries.insert(Arc::new(library)).ok_or(Code::OUT_OF_MEMORY)?;
     if is_text && (logs.has_error() || logs.has_info()) {

@@ -103,7 +103,7 @@ crate::entries! {
         let (driver, _, stream) = of(stream)?;
         driver.captures.forbid_stream(stream.id)?;
         driver.captures.forbid_unsafe()?;
-        stream.synchronize();
+        driver.finish(std::slice::from_ref(&stream));
         driver.check_fault()
     }
 

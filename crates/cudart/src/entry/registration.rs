@@ -4,7 +4,7 @@ use crate::code::{Code, ensure};
 use crate::context::lock;
 use crate::ffi::{Dim3, Out, Text};
 use crate::registry;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
@@ -124,6 +124,7 @@ pub extern "C" fn v12___cudaRegisterSurface() {
 }
 
 /// The sizes between `<<<` and `>>>`.
+#[derive(Clone, Copy)]
 struct Call {
     grid: Dim3,
     block: Dim3,
@@ -132,19 +133,34 @@ struct Call {
 }
 
 thread_local! {
-    static CALLS: RefCell<Vec<Call>> = const { RefCell::new(Vec::new()) };
+    /// The call that was begun last. It has no destructor, so that functions that `exit` calls find it.
+    static CALL: Cell<Option<Call>> = const { Cell::new(None) };
+    /// Those that were begun before it, since arguments of a call may have calls.
+    static OUTER: RefCell<Vec<Call>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Begins a call. While a thread ends, its calls have no others in them.
+fn push(call: Call) {
+    if let Some(outer) = CALL.replace(Some(call)) {
+        let _ = OUTER.try_with(|calls| calls.borrow_mut().push(outer));
+    }
+}
+
+/// Ends the call that was begun last.
+fn pop() -> Option<Call> {
+    CALL.replace(OUTER.try_with(|calls| calls.borrow_mut().pop()).ok().flatten())
 }
 
 crate::entries! {
     /// Keeps the sizes of a launch until its stub asks for them.
     fn __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize, stream: u64) {
-        CALLS.with_borrow_mut(|calls| calls.push(Call { grid, block, shared, stream }));
+        push(Call { grid, block, shared, stream });
         Ok(())
     }
 
     /// Gives back the sizes of a launch.
     fn __cudaPopCallConfiguration(grid: Out<Dim3>, block: Out<Dim3>, shared: Out<usize>, stream: Out<u64>) {
-        let call = CALLS.with_borrow_mut(Vec::pop).ok_or(Code::MISSING_CONFIGURATION)?;
+        let call = pop().ok_or(Code::MISSING_CONFIGURATION)?;
         grid.set_if_any(call.grid);
         block.set_if_any(call.block);
         shared.set_if_any(call.shared);

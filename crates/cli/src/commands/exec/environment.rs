@@ -93,6 +93,7 @@ fn settings(args: &Args, arch: Option<Target>, report: Option<&Path>) -> Result<
     all.extend(args.devices.map(|count| ("SOFTWARP_DEVICES", count.to_string().into())));
     all.extend(args.threads.map(|count| ("SOFTWARP_THREADS", count.to_string().into())));
     all.extend(args.memory.map(|bytes| ("SOFTWARP_MEMORY", bytes.to_string().into())));
+    all.extend(args.exit_timeout.map(|time| ("SOFTWARP_EXIT_TIMEOUT", time.to_string().into())));
     if let Some(report) = report {
         all.push(("SOFTWARP_REPORT", absolute(report)?.into()));
     }

@@ -24,6 +24,9 @@ struct Line {
     not_looked_at: u64,
     #[serde(default)]
     compared: Compared,
+    /// Kernels that ran when the line was written.
+    #[serde(default)]
+    running: Vec<String>,
 }
 
 /// What compare mode did.
@@ -62,9 +65,10 @@ impl Total {
         total
     }
 
-    /// Whether there was a fault, a finding or a kernel that could not be executed.
+    /// Whether there was a fault, a finding, a kernel that could not be executed, or one that did not end.
     pub fn has_found(&self) -> bool {
-        self.sum.faults > 0 || self.sum.refused > 0 || !self.sum.findings.is_empty()
+        let Line { faults, refused, findings, running, .. } = &self.sum;
+        *faults > 0 || *refused > 0 || !findings.is_empty() || !running.is_empty()
     }
 
     /// For people.
@@ -97,6 +101,13 @@ impl Total {
             let launches = many(sum.refused, "launch", "launches");
             text.push_str(&format!("softwarp: {launches} could not be executed\n"));
         }
+        if !sum.running.is_empty() {
+            let launches = many(sum.running.len() as u64, "launch", "launches");
+            text.push_str(&format!(
+                "softwarp: {launches} had not ended when the process did: {}\n",
+                sum.running.join(", ")
+            ));
+        }
         if sum.not_looked_at > 0 {
             let launches = many(sum.not_looked_at, "launch", "launches");
             text.push_str(&format!(
@@ -125,6 +136,7 @@ impl Total {
             "findings": sum.findings,
             "not_looked_at": sum.not_looked_at,
             "compared": sum.compared.json(),
+            "not_ended": sum.running,
             "exit_code": code,
         })
     }
@@ -207,6 +219,7 @@ impl Line {
         self.compared.add(other.compared);
         self.kernel_seconds += other.kernel_seconds;
         self.fault_code = self.fault_code.or(other.fault_code);
+        self.running.extend(other.running);
         for (kind, number) in other.findings {
             add(self.findings.entry(kind).or_default(), number);
         }
@@ -226,7 +239,7 @@ mod tests {
         format!(
             "{{\"process\":{process},\"started\":17,\"ended\":false,\"launches\":{launches},\"kernels\":1,\"warps\":2,\
              \"warp_instructions\":3,\"thread_instructions\":90,\"kernel_seconds\":0.5,\"bytes_copied\":8,{rest},\
-             \"not_looked_at\":0}}\n"
+             \"not_looked_at\":0,\"running\":[]}}\n"
         )
     }
 
@@ -247,5 +260,12 @@ mod tests {
         assert!(total.text().ends_with("softwarp: 1 fault (error 700), 2 findings (2 race)\n"));
         assert_eq!(total.json(3)["findings"]["race"], 2);
         assert!(Total::of("").text().contains("did not initialise"));
+        let total = Total::of(&line(1, 0, quiet).replace("[]", "[\"spin\",\"copy\"]"));
+        assert!(total.has_found());
+        assert!(
+            total.text().ends_with("softwarp: 2 launches had not ended when the process did: spin, copy\n"),
+            "{}",
+            total.text()
+        );
     }
 }
