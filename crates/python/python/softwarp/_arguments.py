@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _softwarp
-from ._convert import _flat, _little, convert
-from ._dlpack import _host
+from ._convert import _flat, _little, _values, convert
+from ._dlpack import _elements, _host, _one_each
 from ._texture import Sampler, Surface, Texture
 
 _POINTERS = ("u64", "b64", "s64", "u32", "b32", "s32")
@@ -18,8 +18,9 @@ _POINTERS = ("u64", "b64", "s64", "u32", "b32", "s32")
 class Array:
     """An array in the memory of a module, which stays there between launches. :meth:`Module.array` makes one."""
 
-    def __init__(self, machine: _softwarp.Machine, values: NDArray[Any]) -> None:
+    def __init__(self, machine: _softwarp.Machine, values: NDArray[Any], format: str | None = None) -> None:
         self._machine = machine
+        self._format = format
         self.shape = values.shape
         self.dtype = values.dtype.newbyteorder("=")
         self._bytes = values.nbytes
@@ -31,11 +32,32 @@ class Array:
     def set(self, values: ArrayLike) -> None:
         """Writes the elements."""
         self._there("the array")
-        given = np.asarray(values, self.dtype)
+        given = self._codes(values) if self.format is not None else _values(values, "values", self.dtype)
         if given.shape != self.shape:
             raise ValueError(f"the array has the shape {self.shape}, and {given.shape} was given")
         if given.nbytes:
             self._machine.write(self.address, _flat(_little(given)))
+
+    @property
+    def format(self) -> str | None:
+        """The format of the elements where the dtype is that of their codes: without ml_dtypes, of arrays of other
+        libraries."""
+        return self._format if self.dtype.kind in "ui" else None
+
+    def _codes(self, values: Any) -> NDArray[Any]:
+        """Elements as codes of the array's format; arrays of its dtype are codes already."""
+        given = _elements(values, "values")
+        is_codes = given.format is None and isinstance(values, np.ndarray)
+        if (is_codes or given.format == self._format) and given.array.dtype == self.dtype:
+            return np.asarray(given.array)
+        if str(self._format).endswith("x2"):
+            raise TypeError(f"values are no {self._format}, which the array has")
+        one_each = _one_each(given)
+        codes: NDArray[Any] = convert(one_each.array, str(self._format), from_=one_each.format, like="numpy")
+        return codes.view(self.dtype)
+
+    def _softwarp_elements(self) -> tuple[NDArray[Any], str | None]:
+        return self.numpy(), self._format
 
     def numpy(self) -> NDArray[Any]:
         """A copy of the elements."""
@@ -107,7 +129,7 @@ class Arguments:
     def bytes_of(self, parameter: tuple[str, str, int, bool], given: Any) -> bytes:
         """The bytes of a parameter: its name, type and size, and whether it is an array."""
         name, kind, size, is_array = parameter
-        given = _host(given, name)
+        given = given if isinstance(given, Array) else _host(given, name)
         if isinstance(given, (Texture, Surface, Sampler)):
             return self._object(name, kind, size, given)
         if isinstance(given, Array) or (isinstance(given, np.ndarray) and not is_array):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _softwarp
-from ._dlpack import _as_kind, _host, _is_torch, _kind
+from ._dlpack import _as_kind, _elements, _host, _is_torch, _kind, _one_each
 from ._formats import Format, _dtype, _of_dtype, format
 from ._given import integer, text
 
@@ -27,10 +27,15 @@ def _little(x: NDArray[Any]) -> NDArray[Any]:
 
 def _source(x: ArrayLike, from_: str | None) -> tuple[NDArray[Any], Format]:
     """An array, and what its elements are."""
-    array = np.asarray(_host(x, "x"))
+    given = _one_each(_elements(x, "x"))
+    array = np.asarray(given.array)
+    known = None if given.format is None else format(given.format)
     if from_ is None:
-        return _little(array), format(_of_dtype(array.dtype))
+        source = known or format(_of_dtype(array.dtype))
+        return _little(array), source
     source = format(text("from_", from_))
+    if known not in (None, source):
+        raise TypeError(f"x has elements of {given.format}, and from_ says {source.name}")
     if array.dtype != _dtype(source.name):
         size = max(1, _dtype(source.name).itemsize)
         # Python's own numbers are codes too.
@@ -44,6 +49,14 @@ def _source(x: ArrayLike, from_: str | None) -> tuple[NDArray[Any], Format]:
     if source.bits < 8:
         array = (array.view(np.uint8) & np.uint8((1 << source.bits) - 1)).view(array.dtype)
     return _little(array), source
+
+
+def _values(x: Any, argument: str, dtype: DTypeLike | None = None) -> NDArray[Any]:
+    """The numbers of an array in a dtype of NumPy."""
+    array, format = _one_each(_elements(x, argument))
+    if format is not None and array.dtype.kind in "ui":
+        array = convert(array, "f32", from_=format, like="numpy")
+    return np.asarray(array, dtype)
 
 
 @overload
@@ -125,7 +138,7 @@ def convert(
     if out is None:
         result = np.empty(array.shape, dtype)
     else:
-        out = _writable(out)
+        out = _writable(out, target)
         same = out.dtype == dtype or (out.dtype.kind == "u" and out.dtype.itemsize == dtype.itemsize)
         if not same or out.dtype.byteorder == ">":
             raise TypeError(f"out has {out.dtype}, and {dtype} is wanted")
@@ -139,17 +152,19 @@ def convert(
         result = out if fits else np.empty(out.shape, out.dtype)
     _softwarp.convert(_flat(array), _flat(result), source.name, target.name, rounding, saturate, seed)
     if out is None:
-        return _as_kind(result, kind)
+        return _as_kind(result, kind, target.name)
     if out is not result:
         out[...] = result
     return given
 
 
-def _writable(out: Any) -> NDArray[Any]:
-    """The array for a result."""
-    array = _host(out, "out")
+def _writable(out: Any, target: Format) -> NDArray[Any]:
+    """The array for a result in a format."""
+    array, said = _elements(out, "out")
     if not isinstance(array, np.ndarray):
         raise TypeError(f"out is a {type(out).__name__}, and an array is wanted")
+    if said not in (None, target.name):
+        raise TypeError(f"out has elements of {said}, and {target.name} is wanted")
     return array.view(f"u{array.dtype.itemsize}") if _is_torch(out) and array.dtype.kind == "i" else array
 
 
@@ -186,7 +201,11 @@ def unpack4(packed: ArrayLike, length: int | None = None) -> NDArray[np.uint8]:
 def _register(form: str, operand: tuple[str, str | None, int, int], given: ArrayLike) -> NDArray[np.uint64]:
     """The bits of an operand as registers."""
     name, element, lanes, bits = operand
-    array = np.asarray(given)
+    elements = _one_each(_elements(given, f"{form}: operand {name}"))
+    array = np.asarray(elements.array)
+    if elements.format is not None and array.dtype.kind in "ui":
+        if elements.format != element or lanes != 1:
+            raise TypeError(f"{form}: operand {name} has elements of {elements.format}, and {element or 'bits'} are wanted")
     from_python = not isinstance(given, (np.ndarray, np.generic))
     if element is not None and lanes == 1 and name != "scale-factor":
         dtype = _dtype(element)

@@ -1,17 +1,36 @@
-"""Arrays of other libraries: taken without copies, and made of results."""
+"""Arrays of other libraries: taken without copies, with what their elements are, and made of results."""
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
+from ._capsule import Capsule
+from ._formats import _ML_DTYPES, _dtype, _named_by
 
 # Kinds of devices whose memory the processor can read: the processor's own, and what CUDA and ROCm pin there.
 _HOST = (1, 3, 11)
 
-# What NumPy lacks of torch's dtypes, with an integer of the same size.
-_TORCH = {"bfloat16": "int16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8", "float8_e8m0fnu": "uint8"}
+# Names of dtypes that NumPy reads itself.
+_NUMPY = re.compile(r"bool_?|u?int(8|16|32|64)|float(16|32|64)|complex(64|128)|half|float|double|short|int|long")
+
+# Formats that torch has dtypes for, an element each. Its other ones with fewer bits than a byte have no contents.
+_IN_TORCH = ("bf16", "e4m3", "e5m2", "ue8m0")
+
+# A dtype with two elements in each byte, the first in the low half.
+_PAIRS = {"float4_e2m1fn_x2": "float4_e2m1fn"}
+
+
+class Elements(NamedTuple):
+    """An array, and what its elements are."""
+
+    array: Any
+    format: str | None = None
+    """The format of the elements where that is not one of NumPy: the array has their codes, or a dtype of ml_dtypes."""
 
 
 def _is_torch(x: Any) -> bool:
@@ -20,39 +39,116 @@ def _is_torch(x: Any) -> bool:
     return torch is not None and isinstance(x, torch.Tensor)
 
 
-def _host(x: Any, argument: str) -> Any:
-    """An array with ``__dlpack__`` as a NumPy array on the same memory; anything else as it is."""
-    if isinstance(x, (np.ndarray, np.generic)) or not hasattr(x, "__dlpack__"):
-        return x
+def _dtype_name(x: Any) -> str | None:
+    """The name of an array's dtype as its library has it, without the library's name."""
+    dtype = getattr(x, "dtype", None)
+    words = re.findall(r"[A-Za-z_]\w*", dtype.name if isinstance(dtype, np.dtype) else str(dtype))
+    return words[-1] if dtype is not None and words else None
+
+
+def _on_host(x: Any, argument: str) -> None:
+    """Refuses arrays that the processor cannot read."""
     if hasattr(x, "__dlpack_device__"):
         kind = int(x.__dlpack_device__()[0])
         if kind not in _HOST:
             what = getattr(x, "device", f"a device of DLPack's kind {kind}")
             raise TypeError(f"{argument} is on {what}, and memory of the processor is wanted: copy it there first")
-    if _is_torch(x):
-        return _of_torch(x, argument)
-    try:
-        return np.from_dlpack(x)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise TypeError(f"{argument} cannot be read through DLPack: {error}") from error
+    elif not hasattr(x, "__dlpack__") and hasattr(x, "__cuda_array_interface__"):
+        raise TypeError(f"{argument} is on a GPU, and memory of the processor is wanted: copy it there first")
 
 
-def _of_torch(x: Any, argument: str) -> Any:
-    torch = sys.modules["torch"]
-    name = str(x.dtype).removeprefix("torch.")
-    plain = x.detach()
-    if name not in _TORCH:
+def _unknown(argument: str, name: str) -> TypeError:
+    return TypeError(
+        f"{argument} has elements of {name}, which softwarp does not know: convert them in their library, or pass their "
+        "codes as an array of uint8 or uint16, with from_= if it is a format that `softwarp formats` lists"
+    )
+
+
+def _elements(x: Any, argument: str) -> Elements:
+    """An array of another library as a NumPy array on the same memory; anything else as it is."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return Elements(x)
+    if hasattr(x, "_softwarp_elements"):
+        # An array in the memory of a module.
+        return Elements(*x._softwarp_elements())
+    _on_host(x, argument)
+    if not hasattr(x, "__dlpack__"):
+        return Elements(x)
+    plain = x.detach() if hasattr(x, "detach") else x
+    name = _dtype_name(x)
+    if name is None or _NUMPY.fullmatch(name):
         try:
-            return np.from_dlpack(plain)
+            return Elements(np.from_dlpack(plain))
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
-            raise TypeError(f"{argument} cannot be read through DLPack: {error}") from error
-    codes = np.from_dlpack(plain.view(getattr(torch, _TORCH[name])))
-    try:
-        import ml_dtypes
+            return _read(plain, None, argument, error)
+    format = _named_by(_PAIRS.get(name, name))
+    is_torch = _is_torch(x)
+    if format is None or is_torch and format not in _IN_TORCH and name not in _PAIRS:
+        raise _unknown(argument, str(x.dtype))
+    if is_torch:
+        torch = sys.modules["torch"]
+        codes = plain.view(torch.int16 if _dtype(format).itemsize == 2 else torch.uint8)
+        return _coded(np.from_dlpack(codes), format, name in _PAIRS)
+    if isinstance(x.dtype, np.dtype):
+        # Such as those of JAX, which have the dtypes of ml_dtypes.
+        return _coded(np.asarray(x), format, False)
+    return _read(plain, name, argument, None)
 
-        return codes.view(getattr(ml_dtypes, name))
-    except ImportError:
-        return codes.view(f"u{codes.dtype.itemsize}")
+
+def _read(x: Any, name: str | None, argument: str, error: Exception | None) -> Elements:
+    """The elements by what the array gives to DLPack, where NumPy cannot read it or the dtype has a name."""
+    try:
+        capsule = Capsule(x)
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as own:
+        raise TypeError(f"{argument} cannot be read through DLPack: {error or own}") from (error or own)
+    given = capsule.format
+    if given is None and name is not None and capsule.is_integer and not capsule.in_pairs:
+        # Codes under the name of what they are.
+        given = _named_by(_PAIRS.get(name, name))
+        if given is not None and _dtype(given).itemsize == capsule.itemsize:
+            return _coded(capsule.codes(), given, name in _PAIRS)
+        given = None
+    if given is None and capsule.is_usual and not capsule.is_integer and error is None:
+        return Elements(np.from_dlpack(x))
+    if given is None:
+        if capsule.is_usual and error is not None:
+            raise TypeError(f"{argument} cannot be read through DLPack: {error}") from error
+        raise _unknown(argument, capsule.name)
+    return _coded(capsule.codes(), given, capsule.in_pairs)
+
+
+def _coded(codes: NDArray[Any], format: str, in_pairs: bool) -> Elements:
+    """Codes of a format, with the dtype of ml_dtypes if it is installed. Pairs stay bytes: :func:`_numbers` splits them."""
+    dtype = _dtype(format)
+    if in_pairs:
+        return Elements(codes.view(np.uint8), f"{format}x2")
+    return Elements(codes if codes.dtype == dtype else codes.view(dtype), format)
+
+
+def _one_each(given: Elements) -> Elements:
+    """The same with an element of the array for each element."""
+    if given.format is None or not given.format.endswith("x2"):
+        return given
+    format = given.format.removesuffix("x2")
+    both = np.stack([given.array & np.uint8(15), given.array >> np.uint8(4)], axis=-1)
+    shape = given.array.shape
+    return Elements(both.reshape(*shape[:-1], 2 * shape[-1] if shape else 2).view(_dtype(format)), format)
+
+
+def _host(x: Any, argument: str) -> Any:
+    """An array's memory as a NumPy array, for what takes bytes; anything else as it is."""
+    return _elements(x, argument).array
+
+
+def _typed(x: Any, argument: str) -> Any:
+    """An array as a NumPy array whose dtype says what the elements are."""
+    given = _one_each(_elements(x, argument))
+    if given.format is not None and given.array.dtype.kind in "ui":
+        raise TypeError(
+            f"{argument} has elements of {given.format}, for which NumPy has no dtype: install ml_dtypes, or pass their "
+            "codes as an array of unsigned integers"
+        )
+    return given.array
 
 
 def _kind(x: Any, like: Any) -> str:
@@ -66,15 +162,16 @@ def _kind(x: Any, like: Any) -> str:
     raise ValueError(f"like= is 'numpy', 'torch', or an array of one of them, not {like!r}")
 
 
-def _as_kind(result: Any, kind: str) -> Any:
-    """A result as an array of NumPy, or as a tensor of torch on the same memory."""
+def _as_kind(result: Any, kind: str, format: str) -> Any:
+    """A result with elements of a format as an array of NumPy, or as a tensor of torch on the same memory."""
     if kind == "numpy":
         return result
     import torch  # type: ignore[import-not-found,unused-ignore]
 
-    name = result.dtype.name
-    if name in _TORCH and hasattr(torch, name):
-        codes = torch.from_numpy(result.view(_TORCH[name]))
-        return codes.view(getattr(torch, name))
+    name = _ML_DTYPES.get(format)
+    if name is None:
+        return torch.from_numpy(result)
+    codes = torch.from_numpy(result.view("int16" if result.dtype.itemsize == 2 else "uint8"))
     # Formats that torch lacks are their codes.
-    return torch.from_numpy(result if result.dtype.kind in "fiub" else result.view(f"u{result.dtype.itemsize}"))
+    is_there = format in _IN_TORCH and hasattr(torch, name)
+    return codes.view(getattr(torch, name)) if is_there else codes

@@ -153,6 +153,11 @@ def _format(name: str) -> Format:
     return Format(**_softwarp.format_properties(name))
 
 
+def _named_by(dtype: str) -> str | None:
+    """The format that a dtype is for by its name, if NumPy has none for it."""
+    return next((format for format, name in _ML_DTYPES.items() if name == dtype), None)
+
+
 @functools.lru_cache(maxsize=None)
 def _dtype(name: str) -> np.dtype:
     if name in _NUMPY:

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from . import _softwarp
 from ._arguments import Arguments, Array
 from ._check import PtxError, check
-from ._convert import _flat, _little
-from ._dlpack import _host
+from ._convert import _flat, _little, _values
+from ._dlpack import _elements, _host
 from ._given import integer, real, several, text
 from ._reports import CompileError, Fault, Finding, Recorded, Report
 from ._texture import Sampler, Surface, Texture
@@ -357,7 +357,10 @@ class Module:
         >>> module.array([[1, 2]], np.float32)
         softwarp.Array(array([[1., 2.]], dtype=float32))
         """
-        return Array(self._machine, np.asarray(_host(values, "values"), dtype))
+        if dtype is not None:
+            return Array(self._machine, _values(values, "values", dtype))
+        given = _elements(values, "values")
+        return Array(self._machine, np.asarray(given.array), given.format)
 
     def zeros(self, shape: Size, dtype: DTypeLike = np.float32) -> Array:
         """An array of zeros in the module's memory."""
@@ -398,7 +401,7 @@ class Module:
     def set(self, variable: str, values: ArrayLike, dtype: DTypeLike | None = None) -> None:
         """Writes the beginning of a ``.global`` or ``.const`` variable."""
         address, size = self._place(variable)
-        given = np.asarray(_host(values, "values"), dtype)
+        given = np.asarray(_host(values, "values")) if dtype is None else _values(values, "values", dtype)
         if given.dtype.hasobject or given.dtype.kind in "USMm":
             raise TypeError(f"values for {variable} are {given.dtype}, and numbers are wanted")
         raw = _flat(_little(given))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ._dlpack import _host
+from ._dlpack import _typed
 from ._given import several, text
 from ._machine import Module, Size
 from ._reports import Fault, Report
@@ -195,7 +195,7 @@ def _plain(job: Job, at: int) -> Job:
     if not isinstance(job, Job):
         raise TypeError(f"job {at} is a {type(job).__name__}, and a softwarp.Job is wanted")
     arguments = several(f"arguments of job {at}", job.arguments, "those of the kernel")
-    given = tuple(_host(one, f"argument {index} of job {at}") for index, one in enumerate(arguments))
+    given = tuple(_typed(one, f"argument {index} of job {at}") for index, one in enumerate(arguments))
     for one in [job.ptx] if isinstance(job.ptx, str) else several(f"ptx of job {at}", job.ptx, "a text or several"):
         text(f"ptx of job {at}", one)
     return Job(job.ptx, job.kernel, job.grid, job.block, given, job.arch, job.sanitize, job.options)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _softwarp
-from ._convert import _source, convert
-from ._dlpack import _as_kind, _host, _kind
+from ._convert import _source, _values, convert
+from ._dlpack import _as_kind, _kind
 from ._given import integer, text
 
 
@@ -67,7 +67,7 @@ class Quantized:
         )
         values = flat.reshape(moved)
         values = np.ascontiguousarray(np.moveaxis(values, -1, self.axis)) if self.shape else values
-        return _as_kind(values, _kind(None, self._like if like is None else like))
+        return _as_kind(values, _kind(None, self._like if like is None else like), "f32")
 
     def error(self, x: ArrayLike | None = None) -> QuantizationError:
         """How far it is from an array: from the one that was quantised, unless another is given.
@@ -77,7 +77,7 @@ class Quantized:
         >>> error.max_abs, round(error.snr_db, 2), error.not_finite
         (1.0, 21.91, 0)
         """
-        before = np.asarray(self._before if x is None else _host(x, "x"))
+        before = self._before if x is None else _values(x, "x")
         if before.shape != self.shape:
             raise ValueError(f"the array has the shape {before.shape}, and {self.shape} is wanted")
         wide = before.astype(np.float64)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from . import _softwarp
 from ._convert import _flat, _little
-from ._dlpack import _host
+from ._dlpack import _typed
 
 _CHANNELS = {"u1": "u8", "i1": "s8", "u2": "u16", "i2": "s16", "u4": "u32", "i4": "s32", "f2": "f16", "f4": "f32"}
 
@@ -170,7 +170,7 @@ class Surface(_Object):
         layered: bool = False,
         cube: bool = False,
     ) -> None:
-        values = np.asarray(_host(texels, "texels"))
+        values = np.asarray(_typed(texels, "texels"))
         self.shape = values.shape
         self.dtype = values.dtype.newbyteorder("=")
         self._texels = _texels(machine, values, channels, layered, cube, ())
@@ -213,7 +213,7 @@ def _texels(
     machine: _softwarp.Machine, texels: Any, channels: bool, layered: bool, cube: bool, mips: Sequence[Any]
 ) -> _softwarp.Texels:
     """Texels in an array of their own."""
-    levels = [np.asarray(_host(one, "mips" if at else "texels")) for at, one in enumerate((texels, *mips))]
+    levels = [np.asarray(_typed(one, "mips" if at else "texels")) for at, one in enumerate((texels, *mips))]
     format, shape = _format(levels[0], channels)
     geometry, size, layers = _geometry(shape, layered, cube)
     made = _softwarp.Texels(machine, format, geometry, size, layers, len(levels), 1)
@@ -229,6 +229,8 @@ def _texels(
 
 def _in_memory(machine: _softwarp.Machine, array: Any, channels: bool) -> _softwarp.Texels:
     """Texels in the memory of an array of a module."""
+    if array.format is not None:
+        raise TypeError(f"texels are {array.format}, which textures do not have")
     format, shape = _format(np.empty(array.shape, array.dtype), channels)
     if len(shape) == 1:
         return _softwarp.Texels.in_memory(machine, format, array.address, shape[0], None)
