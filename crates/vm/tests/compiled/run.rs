@@ -5,9 +5,37 @@ use softwarp_vm::device::{Device, Jit, Launch, LaunchError, Report};
 use softwarp_vm::fault::FaultKind;
 use std::time::{Duration, Instant};
 
-/// The shapes of CTAs: whole and partial warps, rows of 16 threads, other rows.
-const BLOCKS: [[u32; 2]; 10] =
-    [[32, 1], [64, 1], [50, 1], [96, 1], [1, 1], [16, 4], [16, 3], [32, 3], [8, 8], [128, 1]];
+/// The shapes of CTAs: whole and partial warps, rows of 16 threads, other rows. Rows that programs access in shared memory
+/// are those of a warp where there are at most 11.
+const BLOCKS: [[u32; 2]; 27] = [
+    [32, 1],
+    [64, 1],
+    [50, 1],
+    [96, 1],
+    [1, 1],
+    [16, 4],
+    [16, 3],
+    [32, 3],
+    [8, 8],
+    [128, 1],
+    [16, 8],
+    [16, 2],
+    [16, 7],
+    [4, 9],
+    [2, 5],
+    [3, 11],
+    [12, 9],
+    [15, 5],
+    [17, 4],
+    [20, 6],
+    [24, 3],
+    [31, 2],
+    [33, 3],
+    [48, 2],
+    [7, 1],
+    [1, 9],
+    [100, 1],
+];
 
 /// Words that programs read.
 const WORDS: usize = 4096;
