@@ -256,7 +256,7 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 
 /// Runs a kernel until its lanes have loaded so often: how many loads there were, and how many were torn.
 fn run(device: &Device, jit: Jit, loads: u64) -> (u64, u64) {
-    let threads = number("SOFTWARP_THREADS", 2);
+    let threads = number("SOFTWARP_THREADS", 4);
     let grid = 4 * threads as u32;
     let data = device.allocate(4096).expect("memory");
     let out = device.allocate(u64::from(grid) * 128).expect("memory");
