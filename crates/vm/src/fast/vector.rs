@@ -12,16 +12,13 @@ use softwarp_ir::Access;
 use softwarp_num::multiversion;
 use softwarp_units::lanes::{Frame, LANES};
 
-/// The functions for a number of elements of a number of bytes; none if no vector has these.
+/// The functions for a number of elements of a number of bytes. Other vectors are left to the general way.
 pub(super) fn quick(bytes: u8, elements: usize) -> Quick {
     match (bytes, elements) {
         (1, 2) => functions::<u16, u8>(),
         (1, 4) => functions::<u32, u8>(),
-        (1, 8) => functions::<u64, u8>(),
-        (1, 16) => functions::<u128, u8>(),
         (2, 2) => functions::<u32, u16>(),
         (2, 4) => functions::<u64, u16>(),
-        (2, 8 | 16) => functions::<u128, u16>(),
         (4, 2) => functions::<u64, u32>(),
         (4, 4 | 8) => functions::<u128, u32>(),
         (8, 2 | 4) => functions::<u128, u64>(),

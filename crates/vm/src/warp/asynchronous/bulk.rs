@@ -157,7 +157,8 @@ fn read_but(spaces: &Spaces<'_>, from: &LaneAccess, data: &mut [u8], (left, righ
 
 /// Writes those bytes of each 16 that a mask names, in one piece.
 fn write_masked(cells: &SharedBytes, at: u64, data: &[u8], mask: u32) {
-    let named = (0..16).filter(|byte| mask >> byte & 1 == 1).fold(0u128, |all, byte| all | 0xff << (8 * byte));
+    let named =
+        (0..16).filter(|byte| mask >> byte & 1 == 1).fold(0u128, |all, byte| all | 0xff << (8 * byte));
     for (index, &piece) in data.as_chunks().0.iter().enumerate() {
         let new = u128::from_le_bytes(piece) & named;
         u128::update(cells, at as usize + 16 * index, |old| old & !named | new);
