@@ -1,4 +1,4 @@
-//! Vector loads that name a register twice: what is loaded last remains in it.
+//! Vector loads that name a register twice: what is loaded last remains in it, as on an H200.
 
 use super::{BLOCKS, compare, ends_well, module};
 use std::fmt::Write;
