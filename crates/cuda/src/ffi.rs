@@ -1,11 +1,14 @@
 //! Pointers that C callers pass.
 //!
 //! **Why this is sound.** It is as sound as the C API is. The driver API says what each pointer argument must point to;
-//! a pointer that is not null is trusted to do so, as the CUDA driver trusts it. Everything that follows such a pointer
-//! is in this module. Sizes come from the API or from the caller, and a null pointer is
-//! [`INVALID_VALUE`](Code::INVALID_VALUE). Values that are read have no invalid bit patterns ([`Bits`]). Handles are
-//! numbers (`handle.rs`) and are never followed. The types here are made from arguments of exported functions, from
-//! fields of structures that arguments point to, and from addresses that the API defines to be the host's.
+//! a pointer that is not null is trusted to do so, as the CUDA driver trusts it. Sizes come from the API or from the
+//! caller, and a null pointer is [`INVALID_VALUE`](Code::INVALID_VALUE). Values that are read have no invalid bit patterns
+//! ([`Bits`]). Handles are numbers (`handle.rs`) and are never followed.
+//!
+//! [`Out`], [`In`] and [`Text`] cannot be made of numbers. They are arguments of exported functions, whose callers promise
+//! what the API says, fields of structures that such arguments point to, and places of values of this library: to follow
+//! one needs no further promise but that indices and offsets are those that the API has for it. [`Host`] is any address.
+//! To follow one is `unsafe`: who does says why so many bytes are there.
 
 use crate::code::{Code, Done, ensure};
 use crate::handle::{Handle, lock};
@@ -288,39 +291,53 @@ impl Host {
     }
 
     /// Lets a function read bytes.
-    pub fn read<R>(self, bytes: usize, f: impl FnOnce(&[u8]) -> R) -> R {
+    ///
+    /// # Safety
+    /// So many bytes are there, and nothing writes them meanwhile.
+    pub unsafe fn read<R>(self, bytes: usize, f: impl FnOnce(&[u8]) -> R) -> R {
         if bytes == 0 {
             return f(&[]);
         }
-        // SAFETY: the caller's memory has this many bytes.
+        // SAFETY: by the contract of this function.
         f(unsafe { std::slice::from_raw_parts(self.0, bytes) })
     }
 
     /// Lets a function write bytes.
-    pub fn write<R>(self, bytes: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
+    ///
+    /// # Safety
+    /// So many bytes are there, and nothing else uses them meanwhile.
+    pub unsafe fn write<R>(self, bytes: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
         if bytes == 0 {
             return f(&mut []);
         }
-        // SAFETY: the caller's memory has this many bytes, and the caller does not use them meanwhile.
+        // SAFETY: by the contract of this function.
         f(unsafe { std::slice::from_raw_parts_mut(self.0, bytes) })
     }
 
     /// Copies bytes that may overlap.
-    pub fn copy_from(self, from: Host, bytes: usize) {
+    ///
+    /// # Safety
+    /// So many bytes are at both places, and nothing else uses them meanwhile.
+    pub unsafe fn copy_from(self, from: Host, bytes: usize) {
         if bytes != 0 {
-            // SAFETY: both have this many bytes.
+            // SAFETY: by the contract of this function.
             unsafe { std::ptr::copy(from.0, self.0, bytes) }
         }
     }
 
     /// Copies a string to it, with a NUL, cut off to a given number of bytes.
-    pub fn set_text(self, text: &str, room: usize) {
+    ///
+    /// # Safety
+    /// So many bytes are there, and nothing else uses them meanwhile.
+    pub unsafe fn set_text(self, text: &str, room: usize) {
         let Some(most) = room.checked_sub(1) else { return };
         let bytes = &text.as_bytes()[..text.len().min(most)];
-        self.write(bytes.len() + 1, |to| {
+        let copy = |to: &mut [u8]| {
             to[..bytes.len()].copy_from_slice(bytes);
             to[bytes.len()] = 0;
-        });
+        };
+        // SAFETY: by the contract of this function.
+        unsafe { self.write(bytes.len() + 1, copy) }
     }
 
     /// Its page-aligned pointer for the machine to borrow.
@@ -361,7 +378,10 @@ pub struct HostFunction {
 
 impl HostFunction {
     /// Calls it.
-    pub fn call(self) {
+    ///
+    /// # Safety
+    /// The program has given it to be called with this argument, now.
+    pub unsafe fn call(self) {
         (self.function)(self.data.0.cast());
     }
 }
@@ -379,18 +399,23 @@ pub struct StreamCallback {
 
 impl StreamCallback {
     /// Calls it.
-    pub fn call(self, result: Code) {
+    ///
+    /// # Safety
+    /// As for [`HostFunction::call`].
+    pub unsafe fn call(self, result: Code) {
         (self.function)(self.stream, result.0, self.data.0.cast());
     }
 }
 
 /// Memory of the program that kernels are to see.
-pub fn borrow_host(
+///
+/// # Safety
+/// The memory is there, readable and writable, until it is unmapped; what uses it at the same time does so atomically.
+pub unsafe fn borrow_host(
     start: std::ptr::NonNull<u8>,
     bytes: usize,
 ) -> Result<softwarp::vm::memory::host::HostMemory, softwarp::vm::memory::global::MemoryError> {
-    // SAFETY: the program has registered the memory, and the API says that it stays until it is unregistered; pages are
-    // readable and writable as a whole. That it is not used at the same time is the program's duty, as with a GPU.
+    // SAFETY: by the contract of this function.
     unsafe { softwarp::vm::memory::host::HostMemory::borrow(start, bytes) }
 }
 
@@ -400,7 +425,11 @@ pub struct CodeAt(Host);
 
 impl CodeAt {
     /// Code that a caller passes.
-    pub fn new(start: Host) -> CodeAt {
+    ///
+    /// # Safety
+    /// The code is as long as its headers say, or is a text that ends with a NUL, and stays as long as this is used and what
+    /// was read by it.
+    pub unsafe fn new(start: Host) -> CodeAt {
         CodeAt(start)
     }
 }
@@ -408,13 +437,12 @@ impl CodeAt {
 impl<'a> Source<'a> for CodeAt {
     fn bytes(&self, from: usize, count: usize) -> Option<&'a [u8]> {
         let start = self.0.0.wrapping_add(from);
-        // SAFETY: the caller's code is as long as its headers say, and the reader asks only for what they promise. It
-        // stays for the time of the call, which is as long as the reader uses it.
+        // SAFETY: by the contract of `new`; the reader asks only for what headers promise.
         Some(unsafe { std::slice::from_raw_parts(start, count) })
     }
 
     fn until_nul(&self, most: usize) -> Option<&'a [u8]> {
-        // SAFETY: a text ends with a NUL, and stays for the time of the call.
+        // SAFETY: by the contract of `new`.
         let text = unsafe { CStr::from_ptr(self.0.0.cast_const().cast()) }.to_bytes();
         (text.len() <= most).then_some(text)
     }
@@ -489,7 +517,10 @@ pub fn shared_pages(bytes: u64) -> Option<HostMemory> {
 }
 
 /// Gives the memory behind shared pages back to the system. They stay mapped, with zeros.
-pub fn discard_pages(start: u64, bytes: u64) {
+///
+/// # Safety
+/// Nobody needs what is in these pages, and nobody has a reference to it.
+pub unsafe fn discard_pages(start: u64, bytes: u64) {
     let is_shared = (SHARED_START..SHARED_END).contains(&start);
     if let Some(size) = bytes.checked_next_multiple_of(4096).filter(|_| is_shared) {
         // SAFETY: the pages are of `shared_pages`, which alone maps this range, and their contents are not needed.

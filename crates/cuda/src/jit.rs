@@ -116,7 +116,8 @@ impl Logs {
                 _ => 0,
             };
             if !to.is_null() && room > 0 {
-                to.set_text(text, room);
+                // SAFETY: the caller's buffer for the log has this room, as its options say.
+                unsafe { to.set_text(text, room) };
             }
             values.set_at(index, length as u64);
         }

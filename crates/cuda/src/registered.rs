@@ -50,8 +50,10 @@ pub fn map(machine: &Machine, start: u64, end: u64) -> Result<(), Code> {
         }
         let next = pages.range(page..).next().map_or(last, |(base, _)| (*base).min(last));
         let Some(pointer) = Host::at(page).pointer() else { return Err(Code::INVALID_VALUE) };
-        let memory =
-            crate::ffi::borrow_host(pointer, (next - page) as usize).map_err(|_| Code::INVALID_VALUE)?;
+        // SAFETY: the program has registered the memory, and the API says that it stays until it is unregistered; pages are
+        // readable and writable as a whole. That it is not used at the same time is the program's duty, as with a GPU.
+        let memory = unsafe { crate::ffi::borrow_host(pointer, (next - page) as usize) };
+        let memory = memory.map_err(|_| Code::INVALID_VALUE)?;
         machine.map_host(&memory, HostPlace::SameAddress).map_err(|_| Code::INVALID_VALUE)?;
         pages.insert(page, (next - page, 1));
         page = next;

@@ -492,7 +492,8 @@ impl Driver {
     pub fn release(&self, block: &Block) {
         let _ = self.machine.free(block.base);
         if matches!(block.kind, Kind::Pinned | Kind::Managed) {
-            crate::ffi::discard_pages(block.base, block.bytes);
+            // SAFETY: the block has been freed, and references are never made to memory that kernels share.
+            unsafe { crate::ffi::discard_pages(block.base, block.bytes) };
         }
     }
 

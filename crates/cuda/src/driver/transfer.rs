@@ -102,11 +102,19 @@ pub(crate) fn copy_now(driver: &Driver, to: Side, from: Side, bytes: u64) -> Don
     let count = usize::try_from(bytes).map_err(|_| Code::INVALID_VALUE)?;
     match (to, from) {
         (Side::Pageable(to), Side::Pageable(from)) => {
-            Host::at(to).copy_from(Host::at(from), count);
+            // SAFETY: the program says that it has so many bytes at both addresses, and leaves them alone until the copy is
+            // done. The machine has none there.
+            unsafe { Host::at(to).copy_from(Host::at(from), count) };
             Ok(())
         }
-        (Side::Known(to), Side::Pageable(from)) => Host::at(from).read(count, |data| write(driver, to, data)),
-        (Side::Pageable(to), Side::Known(from)) => Host::at(to).write(count, |data| read(driver, from, data)),
+        (Side::Known(to), Side::Pageable(from)) => {
+            // SAFETY: the same, or these are the bytes that the copy has kept.
+            unsafe { Host::at(from).read(count, |data| write(driver, to, data)) }
+        }
+        (Side::Pageable(to), Side::Known(from)) => {
+            // SAFETY: the same.
+            unsafe { Host::at(to).write(count, |data| read(driver, from, data)) }
+        }
         (Side::Known(to), Side::Known(from)) => {
             let mut data = vec![0; count.min(1 << 20)];
             // Overlapping parts are copied in the order that keeps what was there.

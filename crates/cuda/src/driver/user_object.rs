@@ -40,7 +40,8 @@ impl Driver {
             *there
         };
         if left == 0 && self.user_objects.remove(handle).is_ok() {
-            context::in_host_function(|| object.destroy.call());
+            // SAFETY: the program has given it to be called when the last reference is gone.
+            context::in_host_function(|| unsafe { object.destroy.call() });
         }
         Ok(())
     }

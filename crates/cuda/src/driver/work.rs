@@ -225,10 +225,13 @@ impl Work {
             Work::Rows(rows) => return rows.region.run(driver),
             Work::Fill(fill) => return fill.perform(driver),
             Work::HostFunction(function) if driver.fault().is_none() => {
-                context::in_host_function(|| function.call());
+                // SAFETY: the program has given it to be called in this place of the stream.
+                context::in_host_function(|| unsafe { function.call() });
             }
             Work::Callback(callback) => {
-                context::in_host_function(|| callback.call(driver.fault().unwrap_or(Code::SUCCESS)));
+                let result = driver.fault().unwrap_or(Code::SUCCESS);
+                // SAFETY: the same.
+                context::in_host_function(|| unsafe { callback.call(result) });
             }
             Work::Reach(time) => *lock(time) = Some(Instant::now()),
             Work::WaitFor(done) => done.wait(),

@@ -53,7 +53,8 @@ fn copy_in(
         && stream.pending().is_some()
         && driver.captures.status(stream.id) == Status::None
     {
-        copy.kept = Some(Host::at(address).read(bytes, |bytes| Arc::from(bytes)));
+        // SAFETY: the program says that it has so many bytes at this address.
+        copy.kept = Some(unsafe { Host::at(address).read(bytes, |bytes| Arc::from(bytes)) });
     }
     issue(driver, context, stream, when == When::Now, waits, Work::Copy(copy))
 }

@@ -37,7 +37,9 @@ crate::entries! {
         ensure(!to.is_null(), Code::INVALID_VALUE)?;
         let name = name(driver.config.arch);
         // A negative size is taken for a large one.
-        to.set_text(&name, if room < 0 { name.len() + 1 } else { room as usize });
+        let room = if room < 0 { name.len() + 1 } else { room as usize };
+        // SAFETY: the caller's buffer has this room.
+        unsafe { to.set_text(&name, room) };
         Ok(())
     }
 
@@ -91,7 +93,8 @@ crate::entries! {
         ensure(!to.is_null(), Code::INVALID_VALUE)?;
         let gpu = driver.device(device)?;
         let text = bus_id(gpu.number);
-        to.set_text(&text, usize::try_from(room).unwrap_or(0));
+        // SAFETY: the caller's buffer has this room.
+        unsafe { to.set_text(&text, usize::try_from(room).unwrap_or(0)) };
         ensure(room > text.len() as i32, Code::INVALID_VALUE)
     }
 

@@ -159,7 +159,8 @@ crate::entries! {
         let done = instantiate(to, graph, 0, PLAIN);
         error_node.set_if_any(Handle::NULL);
         if !log.is_null() {
-            log.set_text("", room);
+            // SAFETY: the caller's buffer has this room.
+            unsafe { log.set_text("", room) };
         }
         done
     }

@@ -74,7 +74,8 @@ fn arguments(function: &Function, parameters: In<u64>, extra: In<u64>) -> Result
     for (index, &(bytes, _)) in function.parameters.iter().enumerate() {
         let at = Host::at(parameters.get_at(index)?);
         ensure(!at.is_null(), Code::INVALID_VALUE)?;
-        arguments.push(at.read(bytes as usize, <[u8]>::to_vec));
+        // SAFETY: the caller passes a pointer to each argument, which has as many bytes as the parameter.
+        arguments.push(unsafe { at.read(bytes as usize, <[u8]>::to_vec) });
     }
     Ok(arguments)
 }
@@ -96,7 +97,8 @@ fn packed_arguments(function: &Function, extra: In<u64>) -> Result<Vec<Vec<u8>>,
     let given = match (buffer, size) {
         (None, None) => 0,
         (Some(_), Some(size)) if !size.is_null() => {
-            size.read(8, |bytes| bytes.try_into().map_or(0, u64::from_le_bytes))
+            // SAFETY: the size is passed by a pointer to a `size_t`.
+            unsafe { size.read(8, |bytes| bytes.try_into().map_or(0, u64::from_le_bytes)) }
         }
         _ => return Err(Code::INVALID_VALUE),
     };
@@ -105,7 +107,8 @@ fn packed_arguments(function: &Function, extra: In<u64>) -> Result<Vec<Vec<u8>>,
     let mut block = vec![0; whole as usize];
     if let Some(buffer) = buffer.filter(|_| given != 0) {
         ensure(!buffer.is_null(), Code::INVALID_VALUE)?;
-        buffer.read(given as usize, |bytes| block[..bytes.len()].copy_from_slice(bytes));
+        // SAFETY: the caller's buffer has the size that was given with it.
+        unsafe { buffer.read(given as usize, |bytes| block[..bytes.len()].copy_from_slice(bytes)) };
     }
     let part = |&(bytes, offset): &(u64, u64)| {
         block.get(offset as usize..(offset + bytes) as usize).map(<[u8]>::to_vec)

@@ -28,7 +28,9 @@ pub(crate) fn texts_at<'a>(driver: &Driver, image: &impl Source<'a>) -> Result<T
     };
     let mut found = container::read(image).map_err(refused)?;
     if let Found::Wrapper(wrapper) = &found {
-        found = container::read(&CodeAt::new(Host::at(wrapper.data))).map_err(refused)?;
+        // SAFETY: what a wrapper points to is code and stays as long as the wrapper, as the format of programs has it.
+        let code = unsafe { CodeAt::new(Host::at(wrapper.data)) };
+        found = container::read(&code).map_err(refused)?;
     }
     let Found::Image(image) = found else {
         return Err((Code::INVALID_IMAGE, "a wrapper of a wrapper".into()));
@@ -215,7 +217,9 @@ fn load_data(to: Out<Handle<Module>>, image: Host, logs: &Logs) -> Done {
     to.required()?;
     driver.synchronize(&context)?;
     let mut info = String::new();
-    let loaded = texts_at(driver, &CodeAt::new(image))
+    // SAFETY: the caller passes code, which stays for the time of the call.
+    let code = unsafe { CodeAt::new(image) };
+    let loaded = texts_at(driver, &code)
         .and_then(|texts| load_with(driver, context.handle, texts, 0, logs, &mut info));
     to.set(reported(loaded, logs, &info)?)
 }
@@ -488,7 +492,9 @@ fn check_library_options(options: In<u32>, values: Out<u64>, count: u32) -> Done
 /// A library of code. What is wrong with it is said when a kernel is first asked for; if the caller wants a log, the code
 /// is compiled at once, and what is wrong is said there, too.
 fn library(driver: &Driver, image: Host, logs: &Logs) -> Result<Handle<Library>, Code> {
-    let (texts, error) = match texts_at(driver, &CodeAt::new(image)) {
+    // SAFETY: the caller passes code, which stays for the time of the call.
+    let code = unsafe { CodeAt::new(image) };
+    let (texts, error) = match texts_at(driver, &code) {
         Ok(texts) => (Some(texts), None),
         Err((code, log)) => {
             logs.write(&log, "");

@@ -54,7 +54,8 @@ impl Drop for Allocation {
         lock(&driver.blocks).remove(self.address);
         let _ = driver.machine.free(self.address);
         if self.place.is_managed {
-            crate::ffi::discard_pages(self.address, self.bytes);
+            // SAFETY: the block has been freed, and references are never made to memory that kernels share.
+            unsafe { crate::ffi::discard_pages(self.address, self.bytes) };
         }
         if self.used.load(Ordering::SeqCst) {
             lock(&driver.graph_memory).used -= self.bytes;
