@@ -145,3 +145,30 @@ fn schedules_that_say_nothing_are_refused() {
         assert!(ran.stderr.contains(words), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn large_kernels_end_in_time_while_they_are_compiled() {
+    let pairs = "sin.approx.f32 %f1, %f1; div.approx.f32 %f1, %f1, %f2;\n".repeat(20_000);
+    let registers: String = (0..2000).map(|i| format!("add.u32 %z{i}, %r1, {i};\n")).collect();
+    let branches: String = (0..4000)
+        .map(|i| format!("setp.lt.u32 %p1, %z{}, {i}; @%p1 bra L{i}; add.u32 %r1, %r1, 3; L{i}:\n", i % 2000))
+        .collect();
+    let text = format!(
+        ".visible .entry pairs(.param .u64 p) {{ .reg .u64 %d1; .reg .f32 %f<3>; .reg .pred %p1; ld.param.u64 %d1, [p];
+        ld.global.f32 %f1, [%d1]; L: {pairs} st.global.f32 [%d1], %f1; setp.eq.f32 %p1, %f2, %f2; @%p1 bra L; ret; }}
+        .visible .entry registers(.param .u64 p) {{ .reg .u64 %d1; .reg .u32 %r1, %z<2000>; .reg .pred %p1;
+        ld.param.u64 %d1, [p]; ld.global.u32 %r1, [%d1]; {registers} M: {branches}
+        st.global.u32 [%d1], %r1; bra M; }}\n"
+    );
+    let folder = folder(&[("k.ptx", &text)]);
+    for kernel in ["pairs", "registers"] {
+        for limits in [&["--time", "1", "--memory", "512M"], &["--time", "0.001", "--memory", "64M"]] {
+            let args =
+                ["k.ptx", "--kernel", kernel, "--block", "64", "--arg", "buffer:p=zero:64", "--jit", "on"];
+            let began = Instant::now();
+            let ran = run(folder.path(), &[&args[..], &limits[..]].concat());
+            assert_eq!((ran.code, &ran.json()["fault"]["kind"]), (1, &json!("time_limit")), "{}", ran.stderr);
+            assert!(began.elapsed() < Duration::from_secs(30), "{kernel}: {:?}", began.elapsed());
+        }
+    }
+}

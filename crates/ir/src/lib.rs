@@ -94,7 +94,8 @@ pub struct Function {
     pub wide: u32,
     /// How many predicates.
     pub predicates: u32,
-    /// Rows of 32-bit words that hold the same in all lanes, from the start: slot and value.
+    /// Rows of 32-bit words that hold the same in all lanes, from the start: slot and value. As the three lists that follow,
+    /// it is in the order of slots.
     pub narrow_constants: Vec<(u32, u32)>,
     /// Rows of 64-bit words, likewise.
     pub wide_constants: Vec<(u32, u64)>,

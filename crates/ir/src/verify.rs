@@ -16,6 +16,13 @@ impl Function {
         if !self.instructions.is_sorted() {
             return Err("instructions are not counted in order".to_owned());
         }
+        let is_sorted =
+            [&self.narrow_constants, &self.shared_narrow].map(|list| list.is_sorted_by_key(|one| one.0));
+        let is_sorted_too =
+            [&self.wide_constants, &self.shared_wide].map(|list| list.is_sorted_by_key(|one| one.0));
+        if [is_sorted, is_sorted_too].concat().contains(&false) {
+            return Err("constants are not in the order of their rows".to_owned());
+        }
         let fixed = self.fixed();
         for (n, op) in self.ops.iter().enumerate() {
             let wrong = |what: String| format!("operation {n}, `{op}`: {what}");

@@ -67,6 +67,7 @@ impl<'a> Alignment<'a> {
         }
         ops.sort_unstable();
         ops.dedup();
+        flow.budget.spend(4 * ops.len());
         loop {
             let mut changed = false;
             for &at in &ops {
@@ -79,7 +80,7 @@ impl<'a> Alignment<'a> {
                     }
                 }
             }
-            if !changed {
+            if !changed || !flow.budget.spend(16 * ops.len()) {
                 return;
             }
         }

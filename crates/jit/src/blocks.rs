@@ -69,8 +69,12 @@ pub(crate) const LONGEST: usize = 1024;
 /// there costs more than at the end of a warp.
 pub(crate) const CHECKED: usize = 8 * LONGEST;
 
-/// The basic blocks of a function. One also begins after an operation that leaves compiled code.
-pub(crate) fn blocks(function: &Function, actions: &[Action]) -> (Vec<Block>, Buffer<usize>) {
+/// The most blocks of a function: as many as the words of waiting blocks have bits.
+pub(crate) const MOST_BLOCKS: usize = 512;
+
+/// The basic blocks of a function. One also begins after an operation that leaves compiled code. `None` for a function with
+/// more than [`MOST_BLOCKS`].
+pub(crate) fn blocks(function: &Function, actions: &[Action]) -> Option<(Vec<Block>, Buffer<usize>)> {
     let ops = &function.ops;
     let mut leaders = Buffer::filled(false, ops.len() + 1);
     leaders[0] = true;
@@ -88,8 +92,12 @@ pub(crate) fn blocks(function: &Function, actions: &[Action]) -> (Vec<Block>, Bu
         *leader |= at - start >= LONGEST;
         start = if *leader { at } else { start };
     }
+    let count = leaders[..ops.len()].iter().filter(|leader| **leader).count();
+    if count > MOST_BLOCKS {
+        return None;
+    }
     let mut block_of = Buffer::filled(0, ops.len());
-    let mut blocks = Vec::with_capacity(leaders[..ops.len()].iter().filter(|leader| **leader).count());
+    let mut blocks = Vec::with_capacity(count);
     let mut start = 0;
     leaders[ops.len()] = true;
     for end in (1..=ops.len()).filter(|&at| leaders[at]) {
@@ -107,5 +115,5 @@ pub(crate) fn blocks(function: &Function, actions: &[Action]) -> (Vec<Block>, Bu
         }
         blocks[number].next = next;
     }
-    (blocks, block_of)
+    Some((blocks, block_of))
 }

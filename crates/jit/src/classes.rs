@@ -148,7 +148,7 @@ impl<'a> Classes<'a> {
         let mut varying = Buffer::filled(false, flow.webs.len());
         loop {
             classes.solve(function, flow, &varying);
-            if !classes.find_merged(function, flow, &mut varying) {
+            if !classes.find_merged(function, flow, &mut varying) || flow.budget.check().is_err() {
                 classes.merged = varying;
                 return classes;
             }
@@ -168,6 +168,7 @@ impl<'a> Classes<'a> {
         let mut seen = Buffer::filled(false, flow.webs.len());
         // Whether a web has changed that was read before, and operations whose results may change.
         let (mut changed, mut rest) = (false, Buffer::<u32>::new(function.ops.len()));
+        flow.budget.spend(2 * function.ops.len());
         for (at, op) in function.ops.iter().enumerate() {
             flow.reads(at).iter().for_each(|touch| seen[touch.web] = true);
             changed |= self.transfer(flow, at, op, &seen);
@@ -175,7 +176,7 @@ impl<'a> Classes<'a> {
                 rest.push(at as u32);
             }
         }
-        while changed {
+        while changed && flow.budget.spend(16 * rest.len()) {
             changed = false;
             for at in rest.iter().map(|&at| at as usize) {
                 changed |= self.transfer(flow, at, &function.ops[at], &seen);
@@ -190,6 +191,7 @@ impl<'a> Classes<'a> {
         let mut more = false;
         for block in 0..flow.blocks.len() {
             let Some((skipped, _)) = flow.skipped(block) else { continue };
+            flow.budget.spend(skipped.len());
             if self.is_uniform_branch(function, flow, block) {
                 continue;
             }

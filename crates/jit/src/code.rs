@@ -9,12 +9,14 @@
 //! are made writable again, at once, and are given out once more.
 
 use crate::assembler::{CodeLabels, Unencodable};
+use crate::blocks::MOST_BLOCKS;
+use crate::budget::{Budget, Limits, Refused};
 use crate::classes::{AtBarriers, Class};
 use crate::context::{
     COMPACT, Call, Context, Done, Entry, GOES_ON, IN_REGISTERS, Lanes, MIXED, POLLS, Region, Register, SITES,
-    no_cta,
+    lend, no_cta,
 };
-use crate::emit::{Common, Emitted, Emitter, Labels, MOST_BLOCKS, Unit};
+use crate::emit::{Common, Emitted, Emitter, Labels, Unit};
 use crate::flow::{Flow, before};
 use crate::kept::{Kept, fill, fill_halves};
 use crate::stops::begins_ctas;
@@ -48,6 +50,8 @@ pub struct Compiled {
     begins_ctas: bool,
     /// The site of each operation.
     sites: Vec<u8>,
+    /// The steps that its compilation took.
+    steps: u64,
 }
 
 /// Addresses by block, for masked code.
@@ -59,14 +63,28 @@ struct Tables {
     switches: Vec<u64>,
 }
 
-/// Compiles a function, for CTAs of a shape. `None` if it cannot be compiled, does not pay, or the CPU has no code.
+/// Compiles a function, for CTAs of a shape. `None` if it cannot be compiled, does not pay, takes too much, or the CPU has no
+/// code.
 pub fn compile(function: &Function, shape: Shape, wanted: Wanted) -> Option<Compiled> {
-    let level = Level::current().filter(|_| !cfg!(miri))?;
-    let flow = Flow::of(function, level)?;
-    if flow.blocks.len() > MOST_BLOCKS || wanted.profitable && !flow.is_profitable(function, level) {
-        return None;
-    }
-    assemble(function, &flow, level, (shape, wanted.masked)).ok()
+    compile_within(function, shape, wanted, Limits::default()).ok()
+}
+
+/// The same within limits.
+pub fn compile_within(
+    function: &Function,
+    shape: Shape,
+    wanted: Wanted,
+    limits: Limits<'_>,
+) -> Result<Compiled, Refused> {
+    let level = Level::current().filter(|_| !cfg!(miri)).ok_or(Refused::Never)?;
+    let budget = Budget::new(limits, function.ops.len());
+    let compiled = Flow::of(function, level, &budget).and_then(|flow| {
+        if wanted.profitable && !flow.is_profitable(function, level) {
+            return Err(Unencodable);
+        }
+        assemble(function, &flow, level, (shape, wanted.masked))
+    });
+    compiled.map_err(|Unencodable| budget.refused())
 }
 
 /// What is emitted: the unit, labels of uniform and masked code, where values are, and the sites of accesses.
@@ -87,6 +105,7 @@ pub(crate) fn emit(
     let mut masked = Labels::new(&mut unit, count);
     unit.prologue()?;
     let common = Common::of(function, flow, shape);
+    flow.budget.check()?;
     let (known, both) = ((flow, &common), (&mut uniform, &masked));
     let mut emitter = Emitter::new(&mut unit, function, known, (shape, Mode::Uniform), both, has_masked);
     emitter.emit()?;
@@ -134,6 +153,7 @@ fn assemble(function: &Function, flow: &Flow, level: Level, how: (Shape, bool)) 
         constants: unit.constants(),
         begins_ctas: begins_ctas(function),
         sites,
+        steps: flow.budget.steps(),
         code,
     })
 }
@@ -319,14 +339,6 @@ impl Default for Scratch {
     }
 }
 
-impl Context {
-    /// The frame of the warp that runs.
-    pub fn frame(&self) -> *mut Frame {
-        // SAFETY: code sets this to one of the entries that it was called with.
-        unsafe { (*self.current).frame }
-    }
-}
-
 impl Compiled {
     /// Whether code can be entered at an operation.
     pub fn has_entry(&self, op: usize) -> bool {
@@ -352,6 +364,12 @@ impl Compiled {
     /// How many bytes of code there are.
     pub fn len(&self) -> usize {
         self.code.length
+    }
+
+    /// How many steps of work its compilation took, about as long as it takes to look at an operand: they grow in proportion to the
+    /// function.
+    pub fn steps(&self) -> u64 {
+        self.steps
     }
 
     /// Whether there is no code.
@@ -466,9 +484,10 @@ impl Compiled {
     ///
     /// # Safety
     /// [`Compiled::prepare`] was called with this scratch, and nothing else was compiled for it since. The entries were
-    /// made by this function's code, with its scratch, for frames that are valid and not accessed otherwise, and the
-    /// shape of the CTA is the one that it was compiled for. The regions lie in memory that is valid meanwhile, and
-    /// that other threads may access. `step` can be called with the state.
+    /// made by this function's code, with its scratch, for frames with the rows of the function. There is no reference to
+    /// their rows while code runs, but in callbacks; [`lend`] was called after the last one. The shape of the CTA is the one
+    /// that it was compiled for. The regions lie in memory that is valid meanwhile, and that other threads may access. `step`
+    /// and `next_cta` can be called with the state, and do not unwind.
     #[inline]
     pub unsafe fn run(
         &self,
@@ -501,7 +520,7 @@ impl Compiled {
             enter(&raw mut *context);
         }
         let instructions = (budget - context.budget - context.polled as i64).max(0) as u64;
-        let done = Done {
+        let mut done = Done {
             warps: (context.current as usize - range.start as usize) / size_of::<Entry>() + 1,
             instructions,
             threads: (32 * instructions).wrapping_add_signed(context.threads),
@@ -509,6 +528,7 @@ impl Compiled {
             exchanges: context.exchanges,
             atomics: context.atomics,
             polled: context.polled,
+            in_registers: false,
         };
         for entry in &mut entries[..done.warps] {
             entry.compact = entry.op & COMPACT != 0;
@@ -518,8 +538,7 @@ impl Compiled {
             && entry.op & IN_REGISTERS != 0
         {
             entry.op &= !IN_REGISTERS;
-            // SAFETY: the frame is valid, and compiled code does not run.
-            self.write_registers(&scratch.context, unsafe { &mut *entry.frame }, entry.op);
+            done.in_registers = true;
         }
         if scratch.context.first_pending != u32::MAX {
             let turn = scratch.context.turn;
@@ -531,12 +550,15 @@ impl Compiled {
         done
     }
 
-    /// Writes what is live before an operation to the frame, from the registers that the context has.
+    /// Writes what is live before the operation at which a warp was left to its frame, from the registers that the scratch
+    /// has. To be called for the last warp that ran, before anything else uses its frame or the scratch
+    /// ([`Done::in_registers`]).
     #[cold]
-    fn write_registers(&self, context: &Context, frame: &mut Frame, op: u32) {
-        let position = before(op as usize);
+    pub fn write_registers(&self, scratch: &Scratch, entry: &Entry, frame: &mut Frame) {
+        let position = before(entry.op as usize);
         let live = self.webs.iter().filter(|web| web.is_live(&self.live, position));
-        live.for_each(|web| web.write(context, frame));
+        live.for_each(|web| web.write(&scratch.context, frame));
+        lend(frame);
     }
 
     /// Has lanes wait at their blocks. Returns the first one.

@@ -74,18 +74,25 @@ pub(crate) struct Register(pub(crate) [u64; 8]);
 pub const LEARN: u32 = 1 << 31;
 
 /// Performs an operation on the frame of a context, for the lanes of its mask. Returns 0 if compiled code has to be left
-/// there: with [`LEARN`], if the region is the same as before.
-pub type Step = extern "C" fn(*mut Context, u32) -> u32;
+/// there: with [`LEARN`], if the region is the same as before. It must not unwind: code has no tables for that.
+///
+/// # Safety
+/// Compiled code calls it, with the context that it was called with, and accesses neither the context nor rows of frames
+/// until it returns.
+pub type Step = unsafe extern "C" fn(*mut Context, u32) -> u32;
 
-extern "C" fn no_step(_: *mut Context, _: u32) -> u32 {
+unsafe extern "C" fn no_step(_: *mut Context, _: u32) -> u32 {
     0
 }
 
 /// Prepares the next CTA, after all warps of one have ended: its place is in the context afterwards. Returns 0 if there
-/// is none that compiled code can begin.
-pub type NextCta = extern "C" fn(*mut Context) -> u32;
+/// is none that compiled code can begin. It must not unwind.
+///
+/// # Safety
+/// As for [`Step`].
+pub type NextCta = unsafe extern "C" fn(*mut Context) -> u32;
 
-pub(crate) extern "C" fn no_cta(_: *mut Context) -> u32 {
+pub(crate) unsafe extern "C" fn no_cta(_: *mut Context) -> u32 {
     0
 }
 
@@ -313,6 +320,10 @@ pub struct Lanes {
 }
 
 /// A warp that compiled code runs: where it is entered, and afterwards where it was left.
+///
+/// It has the addresses of the rows of a frame, and no reference. Compiled code and Rust code access the rows in turns: Rust
+/// code before compiled code is called, while that waits for a callback, and afterwards. The rows are lists on the heap, which are not made longer
+/// meanwhile, so that the addresses stay. Each turn of Rust code ends with [`lend`], after its last reference to a row.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct Entry {
@@ -322,8 +333,6 @@ pub struct Entry {
     pub(crate) wide: *mut c_void,
     /// The predicates.
     pub(crate) predicates: *mut u32,
-    /// The frame.
-    pub(crate) frame: *mut Frame,
     /// The code that is entered.
     pub(crate) target: u64,
     /// The operation at which the lanes in `mask` stand.
@@ -357,11 +366,11 @@ pub(crate) const MIXED: u32 = u32::MAX;
 impl Entry {
     /// A warp with lanes that stand at an operation, which cannot be entered yet ([`crate::Compiled::enter_at`]).
     pub fn new(frame: &mut Frame, at: Lanes) -> Entry {
+        lend(frame);
         Entry {
             narrow: frame.narrow.as_mut_ptr().cast(),
             wide: frame.wide.as_mut_ptr().cast(),
             predicates: frame.predicates.as_mut_ptr(),
-            frame,
             target: 0,
             op: at.op,
             mask: at.mask,
@@ -371,6 +380,15 @@ impl Entry {
             parameters: 0,
         }
     }
+}
+
+/// Lets compiled code access the rows of a frame, until Rust code uses the frame again: the provenance of their addresses is
+/// exposed, so that what is reached by these addresses, in code that the language knows nothing of, is the rows.
+#[inline]
+pub fn lend(frame: &mut Frame) {
+    let _ = frame.narrow.as_mut_ptr().expose_provenance();
+    let _ = frame.wide.as_mut_ptr().expose_provenance();
+    let _ = frame.predicates.as_mut_ptr().expose_provenance();
 }
 
 /// What compiled code needs of its caller.
@@ -407,6 +425,9 @@ pub struct Done {
     pub atomics: u64,
     /// What strong loads have taken of the budget: [`POLL_COST`] each.
     pub polled: u64,
+    /// Values of the last warp that ran are still in registers, which the scratch has
+    /// ([`crate::Compiled::write_registers`]).
+    pub in_registers: bool,
 }
 
 #[cfg(test)]

@@ -334,13 +334,16 @@ fn has_code(of: &FrameAddress) -> bool {
 
 /// The value of a row that holds the same constant in all lanes.
 pub(crate) fn constant(function: &Function, slot: Slot) -> Option<u32> {
-    let of = |list: &[(u32, u32)]| {
-        list.iter().find(|(number, _)| *number == slot.number()).map(|&(_, value)| value)
-    };
-    match (of(&function.shared_narrow), slot.class()) {
-        (None, Class::Narrow) => of(&function.narrow_constants),
+    match (value_of(&function.shared_narrow, slot), slot.class()) {
+        (None, Class::Narrow) => value_of(&function.narrow_constants, slot),
         _ => None,
     }
+}
+
+/// The value that a list of constants has for a row.
+pub(crate) fn value_of(list: &[(u32, u32)], slot: Slot) -> Option<u32> {
+    let at = list.binary_search_by_key(&slot.number(), |&(number, _)| number).ok()?;
+    Some(list[at].1)
 }
 
 /// Whether an operation among lanes has code: shuffles within constant bounds, votes, and reductions of integers, unless some

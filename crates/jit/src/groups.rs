@@ -110,6 +110,7 @@ impl Groups {
         open: &mut Vec<(Key, usize)>,
     ) {
         for op in ops {
+            flow.budget.spend(1 + open.len());
             if let Some((key, offset)) = key(function, flow, op) {
                 let known = open.iter().find(|(other, _)| *other == key).map(|&(_, number)| number);
                 let number = known.unwrap_or_else(|| {

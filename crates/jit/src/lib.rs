@@ -35,7 +35,7 @@
 //! # }
 //! ```
 //!
-//! `unsafe` is in `code.rs` alone.
+//! `unsafe` is in `code.rs` alone, and in the types of functions that compiled code calls (`context.rs`).
 
 #[cfg(target_arch = "x86_64")]
 mod alignment;
@@ -43,6 +43,8 @@ mod alignment;
 mod assembler;
 #[cfg(target_arch = "x86_64")]
 mod blocks;
+#[cfg(target_arch = "x86_64")]
+mod budget;
 #[cfg(target_arch = "x86_64")]
 mod buffers;
 #[cfg(target_arch = "x86_64")]
@@ -95,9 +97,12 @@ mod tables;
 mod trials;
 
 #[cfg(target_arch = "x86_64")]
-pub use code::{Compiled, Scratch, compile};
+pub use budget::{Limits, Refused};
+#[cfg(target_arch = "x86_64")]
+pub use code::{Compiled, Scratch, compile, compile_within};
 pub use context::{
     Call, Context, Done, Entry, GENERIC_SITES, LEARN, Lanes, NextCta, POLL_COST, POLLS, Region, SITES, Step,
+    lend,
 };
 #[cfg(target_arch = "x86_64")]
 pub use emit::Part;
@@ -206,4 +211,4 @@ pub(crate) enum Mode {
 #[cfg(not(target_arch = "x86_64"))]
 mod portable;
 #[cfg(not(target_arch = "x86_64"))]
-pub use portable::{Compiled, Line, Part, Scratch, compile, listing};
+pub use portable::{Compiled, Limits, Line, Part, Refused, Scratch, compile, compile_within, listing};

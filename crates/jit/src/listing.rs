@@ -1,7 +1,8 @@
 //! Machine code as text.
 
+use crate::budget::{Budget, Limits};
 use crate::code::emit;
-use crate::emit::{MOST_BLOCKS, Part};
+use crate::emit::Part;
 use crate::flow::Flow;
 use crate::{Level, Shape};
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
@@ -24,7 +25,8 @@ pub struct Line {
 /// cannot be compiled.
 pub fn listing(function: &Function, shape: Shape) -> Option<Vec<Line>> {
     let level = Level::current().unwrap_or(Level::Avx512);
-    let flow = Flow::of(function, level).filter(|flow| flow.blocks.len() <= MOST_BLOCKS)?;
+    let budget = Budget::new(Limits::default(), function.ops.len());
+    let flow = Flow::of(function, level, &budget).ok()?;
     let (mut unit, ..) = emit(function, &flow, level, (shape, true), true).ok()?;
     let starts: Vec<(u64, Part)> = unit.marks.iter().map(|&(start, part)| (start as u64, part)).collect();
     let mut formatter = IntelFormatter::new();

@@ -80,6 +80,7 @@ pub(crate) fn places(
     order.extend((0..flow.webs.len()).filter(|&web| !operands[web]).map(key));
     sort(&mut order);
     let allowed = pairs(flow, mode);
+    let all_scalars = ((1 << scalars.len()) - 1) << PAIRS;
     let mut taken = Taken::new(flow.actions.len());
     let mut places = Buffer::filled(Place::Frame, flow.webs.len());
     for key in order.iter() {
@@ -93,12 +94,22 @@ pub(crate) fn places(
             }
             _ => live,
         };
-        let free = !taken.during(live);
+        let wide = flow.webs[web].is_wide();
+        let is_vector = classes.webs[web].is_vector();
+        // The registers that it can have, of those that are free.
+        let possible = |free: u32| match (is_vector, wide) {
+            (true, true) => free & free >> 1 & allowed[1],
+            (true, false) => free & allowed[0],
+            (false, _) => free & all_scalars,
+        };
+        let (taken_here, looked_at) = taken.during(live, |taken| possible(!taken) == 0);
+        let free = possible(!taken_here);
+        if !flow.budget.spend(1 + looked_at) {
+            return places;
+        }
         match classes.webs[web] {
             Class::HalfAffine(_) if addresses.is_pair(web) => places[web] = Place::Halves,
             Class::Varying | Class::HalfAffine(_) | Class::Unknown => {
-                let wide = flow.webs[web].is_wide();
-                let free = if wide { free & free >> 1 & allowed[1] } else { free & allowed[0] };
                 if free == 0 {
                     continue;
                 }
@@ -200,45 +211,47 @@ impl Taken {
         Taken { positions: Buffer::filled(0, chunks * CHUNK), chunks: Buffer::filled((0, 0), chunks) }
     }
 
-    /// The registers that are taken somewhere in ranges.
-    fn during(&self, live: &[(u32, u32)]) -> u32 {
-        let mut taken = 0;
+    /// The registers that are taken somewhere in ranges, or in the first of them that are enough; and how many chunks were
+    /// looked at.
+    fn during(&self, live: &[(u32, u32)], enough: impl Fn(u32) -> bool) -> (u32, usize) {
+        let (mut taken, mut looked_at) = (0, 0);
         for &(start, end) in live {
-            each_chunk(start as usize, end as usize, |chunk, range| {
+            for (chunk, range) in chunks(start as usize, end as usize) {
                 let (full, any) = self.chunks[chunk];
                 taken |= match range.len() {
                     CHUNK => any,
                     _ => self.positions[range].iter().fold(full, |taken, position| taken | position),
                 };
-            });
+                looked_at += 1;
+                if enough(taken) {
+                    return (taken, looked_at);
+                }
+            }
         }
-        taken
+        (taken, looked_at)
     }
 
     /// Takes registers.
     fn add(&mut self, live: &[(u32, u32)], bits: u32) {
         for &(start, end) in live {
-            each_chunk(start as usize, end as usize, |chunk, range| {
+            for (chunk, range) in chunks(start as usize, end as usize) {
                 let (full, any) = &mut self.chunks[chunk];
                 *any |= bits;
                 match range.len() {
                     CHUNK => *full |= bits,
                     _ => self.positions[range].iter_mut().for_each(|position| *position |= bits),
                 }
-            });
+            }
         }
     }
 }
 
-/// Calls a function for the part of a range in each chunk.
-fn each_chunk(start: usize, end: usize, mut f: impl FnMut(usize, Range<usize>)) {
-    let mut at = start;
-    while at < end {
-        let chunk = at / CHUNK;
-        let next = ((chunk + 1) * CHUNK).min(end);
-        f(chunk, at..next);
-        at = next;
-    }
+/// The part of a range in each chunk.
+fn chunks(start: usize, end: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
+    (start / CHUNK..end.div_ceil(CHUNK)).map(move |chunk| {
+        let range = (chunk * CHUNK).max(start)..((chunk + 1) * CHUNK).min(end);
+        (chunk, range)
+    })
 }
 
 #[cfg(test)]

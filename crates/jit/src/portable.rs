@@ -85,6 +85,29 @@ pub fn compile(_: &Function, _: Shape, _: Wanted) -> Option<Compiled> {
     None
 }
 
+/// What a caller allows for a compilation.
+#[derive(Clone, Copy)]
+pub struct Limits<'a> {
+    /// The most bytes of memory.
+    pub memory: u64,
+    /// Whether it is to be given up.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+/// Why a function was not compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The same would come out again.
+    Never,
+    /// The caller has asked to give it up.
+    Stopped,
+}
+
+/// Compiles nothing.
+pub fn compile_within(_: &Function, _: Shape, _: Wanted, _: Limits<'_>) -> Result<Compiled, Refused> {
+    Err(Refused::Never)
+}
+
 /// Compiles nothing.
 pub fn listing(_: &Function, _: Shape) -> Option<Vec<Line>> {
     None
@@ -135,6 +158,11 @@ impl Compiled {
 
     /// Completes the rows of a frame.
     pub fn complete(&self, _: &mut Entry, _: &mut Frame) {
+        match *self {}
+    }
+
+    /// Writes what is in registers to the rows of a frame.
+    pub fn write_registers(&self, _: &Scratch, _: &Entry, _: &mut Frame) {
         match *self {}
     }
 

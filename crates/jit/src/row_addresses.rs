@@ -72,7 +72,7 @@ impl RowAddresses {
 
 struct Finder<'a> {
     function: &'a Function,
-    flow: &'a Flow,
+    flow: &'a Flow<'a>,
     classes: &'a Classes<'a>,
     /// How many operations read each web.
     readers: Vec<u32>,
@@ -81,7 +81,7 @@ struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    fn new(function: &'a Function, flow: &'a Flow, classes: &'a Classes<'a>) -> Finder<'a> {
+    fn new(function: &'a Function, flow: &'a Flow<'a>, classes: &'a Classes<'a>) -> Finder<'a> {
         let mut readers = vec![0; flow.webs.len()];
         let mut apart = vec![false; flow.actions.len()];
         for op in 0..flow.actions.len() {
@@ -208,14 +208,15 @@ impl<'a> Finder<'a> {
                 }
                 let into_pair = computes && writes.iter().all(|touch| pairs[touch.web]);
                 let base = self.base(op);
-                let is_product = addresses.iter().any(|address| address.product == op);
+                // An access comes right behind the product: both are in the same order.
+                let is_product = addresses.binary_search_by_key(&op, |address| address.product).is_ok();
                 for touch in self.flow.reads(op).iter().filter(|_| !into_pair && !is_product) {
                     if base != Some(touch.slot) {
                         changed |= std::mem::take(&mut pairs[touch.web]);
                     }
                 }
             }
-            if !changed {
+            if !changed || !self.flow.budget.spend(16 * self.flow.actions.len()) {
                 return pairs;
             }
         }

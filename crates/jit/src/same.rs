@@ -50,7 +50,7 @@ pub(crate) fn find(function: &Function, flow: &Flow, classes: &Classes<'_>, mode
                 (same[web], changed) = (false, true);
             }
         }
-        if !changed {
+        if !changed || !flow.budget.spend(16 * candidates.len()) {
             return same;
         }
     }

@@ -171,7 +171,7 @@ impl Spans {
 /// Follows addresses back to what they are computed of.
 struct Finder<'a, F> {
     function: &'a Function,
-    flow: &'a Flow,
+    flow: &'a Flow<'a>,
     constant: F,
 }
 

@@ -2,7 +2,8 @@
 
 use crate::clock::{self, Instant};
 use crate::debug::Debugger;
-use crate::decode::native::Jit;
+use crate::decode::Code;
+use crate::decode::native::{Allowed, Jit};
 use crate::fault::FaultKind;
 use crate::host_memory::{Account, Refused};
 use crate::launch_info::LaunchInfo;
@@ -159,12 +160,16 @@ impl Launch<'_> {
 
     /// The compiled code of the kernel, if there is some and nothing observes it.
     pub(crate) fn compiled(&self) -> Option<&softwarp_jit::Compiled> {
-        let (jit, shape) = self.jit;
-        if jit == Jit::Off || self.is_observed() {
+        if self.jit.0 == Jit::Off || self.is_observed() {
             return None;
         }
-        let code = self.program.codes.first()?;
-        code.native.get(code, shape, jit)
+        self.compiled_code(self.program.codes.first()?)
+    }
+
+    /// The compiled code of a function, if there is some or it is time to make it. That ends where the launch has to stop.
+    #[inline]
+    pub(crate) fn compiled_code<'c>(&self, code: &'c Code) -> Option<&'c softwarp_jit::Compiled> {
+        code.native.get(code, self.jit, Allowed { account: self.account, stop: &|| self.is_over(0) })
     }
 
     /// Whether the observed loop runs: a tracer, a debugger, counts by operation, or sanitizers.

@@ -126,6 +126,17 @@ struct WorkerPool<'a> {
     working: AtomicUsize,
 }
 
+/// Has the other threads of a launch stop if this one panics: they may be waiting for what it was doing.
+struct Watch<'a, 'b>(&'a WorkerPool<'b>);
+
+impl Drop for Watch<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.failed.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
 /// The state of one thread of the host.
 struct Worker {
     /// Clusters that it has claimed and not begun.
@@ -144,6 +155,7 @@ struct Worker {
 
 impl WorkerPool<'_> {
     fn work(&self, launch: &Launch<'_>) {
+        let _watch = Watch(self);
         let mut meter = Meter::new(launch);
         // Doubled before it is used.
         let batch = launch.units() / (2 * FIRST_PARTS * launch.threads.max(1) as u64);

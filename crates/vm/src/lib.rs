@@ -40,6 +40,8 @@ pub mod debug;
 pub mod device;
 pub mod fault;
 pub mod host_memory;
+#[doc(hidden)]
+pub mod injected;
 pub mod memory;
 pub mod sanitize;
 pub mod schedule;

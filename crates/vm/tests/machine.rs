@@ -7,6 +7,7 @@ mod asynchronous;
 mod auto;
 mod clusters;
 mod compare;
+mod compile_limits;
 mod compiled_conversions;
 mod compiled_lanes;
 mod contract;
@@ -23,6 +24,7 @@ mod nested;
 #[path = "../../num/tests/odd_environment/mod.rs"]
 mod odd_environment;
 mod one_address;
+mod panics;
 mod plans;
 mod planted;
 mod programs;

@@ -141,6 +141,9 @@ Examples:
 /// Stops launches when the user asks for it.
 static CANCEL: AtomicBool = AtomicBool::new(false);
 
+/// Whether a launch is under way that can be stopped so.
+static LAUNCHING: AtomicBool = AtomicBool::new(false);
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
     sources::only_one_standard_input(&args.launch.files)?;
@@ -232,11 +235,11 @@ fn time_limit(args: &Args) -> Result<Option<Duration>, CommandError> {
     args.time.map(limit).transpose()
 }
 
-/// Lets Ctrl-C stop a launch.
+/// Lets Ctrl-C stop a launch. While there is none, it ends the program.
 fn listen_for_interrupts() {
     let handler = || {
         // A second request does not wait.
-        if CANCEL.swap(true, Ordering::Relaxed) {
+        if CANCEL.swap(true, Ordering::Relaxed) || !LAUNCHING.load(Ordering::Relaxed) {
             std::process::exit(130);
         }
     };
@@ -398,7 +401,10 @@ fn watched<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
             }
         }
         let _end = End(&done, shows.thread());
-        work()
+        LAUNCHING.store(true, Ordering::Relaxed);
+        let done = work();
+        LAUNCHING.store(false, Ordering::Relaxed);
+        done
     })
 }
 

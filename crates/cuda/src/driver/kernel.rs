@@ -6,6 +6,7 @@ use crate::handle::Handle;
 use crate::module::Function;
 use softwarp::vm::device::{ClusterError, Launch, LaunchError, NestedLaunch, NestedLaunches};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
 /// What is launched.
@@ -85,10 +86,19 @@ pub(crate) fn run(driver: &'static Driver, launch: &KernelLaunch) {
     }
 }
 
-/// Runs one grid to its end; what it launched.
+/// Runs one grid to its end; what it launched. A panic is a mistake of ours: the kernel ends with `CUDA_ERROR_UNKNOWN`.
 fn execute(driver: &Driver, launch: &Launch<'_>) -> Vec<NestedLaunch> {
     driver.summary.begins(launch.kernel);
-    match driver.machine.execute(launch) {
+    // What the machine has half done is not looked at: every later call fails.
+    let ended = match catch_unwind(AssertUnwindSafe(|| driver.machine.execute(launch))) {
+        Ok(ended) => ended,
+        Err(panic) => {
+            report::panicked(driver, launch.kernel, &*panic);
+            driver.set_fault(Code::UNKNOWN);
+            return Vec::new();
+        }
+    };
+    match ended {
         Ok(outcome) => {
             report::ended(driver, launch, &outcome);
             outcome.nested

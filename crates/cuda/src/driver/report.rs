@@ -8,6 +8,7 @@ use softwarp::vm::device::{Launch, LaunchError, ModuleId, Outcome};
 use softwarp::vm::fault::{FaultKind, Problem};
 use softwarp::vm::sanitize::{Finding, Site};
 use softwarp_container::one_file;
+use std::any::Any;
 use std::io::Write as _;
 
 /// Writes a report.
@@ -120,6 +121,15 @@ pub fn leaks(driver: &Driver) {
             driver.summary.found(finding.kind.word());
         }
     }
+}
+
+/// A launch has ended in a panic.
+pub fn panicked(driver: &Driver, name: &str, panic: &(dyn Any + Send)) {
+    driver.summary.did_not_begin(name);
+    driver.summary.refused();
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let why = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    write(driver, &format!("softwarp: kernel `{name}`: an error of softwarp itself: {why}"));
 }
 
 /// A launch was refused. What a GPU would have run is said; what it refuses too is only a code.

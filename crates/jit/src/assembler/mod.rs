@@ -122,6 +122,12 @@ impl Assembler {
         Ok(Assembler { room: lists, length: 0, failed: false, jumps, movable, lock_end: 0, halves: None })
     }
 
+    /// How many bytes there are so far.
+    #[inline]
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+
     /// How many bytes there are. They are not moved any more.
     #[inline]
     pub(crate) fn position(&mut self) -> usize {
@@ -188,13 +194,20 @@ impl Assembler {
         self.length += first.count + second.count;
     }
 
-    /// Makes room; returns where the next instruction is written.
+    /// Makes room; returns where the next instruction is written. Where the system has no memory, the code has failed, and
+    /// what follows is written over what there is.
     #[cold]
     fn grow(&mut self) -> &mut [u8; LONGEST] {
         let buffer = &mut self.room.buffer;
-        let mut larger = vec![0; (2 * buffer.len()).max(self.length + LONGEST)];
-        larger[..self.length].copy_from_slice(&buffer[..self.length]);
-        *buffer = larger;
+        let length = (2 * buffer.len()).max(self.length + LONGEST);
+        let mut larger = Vec::new();
+        if larger.try_reserve_exact(length).is_ok() {
+            larger.extend_from_slice(&buffer[..self.length]);
+            larger.resize(length, 0);
+            *buffer = larger;
+        } else {
+            (self.length, self.failed) = (0, true);
+        }
         let place = buffer.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut);
         place.expect("the buffer has been made long enough")
     }
@@ -237,12 +250,15 @@ impl Assembler {
     /// The code, with all distances. Fails if an instruction could not be encoded, or a label has no place.
     pub(crate) fn finish(&mut self) -> Encoded<&[u8]> {
         let Room { buffer, labels, distances } = &mut self.room;
+        if self.failed {
+            return Err(Unencodable);
+        }
         for Distance { end, label } in distances.drain(..) {
             let distance = place_of(labels, label)? as i64 - end as i64;
             let distance = i32::try_from(distance).map_err(|_| Unencodable)?;
             buffer[end - 4..end].copy_from_slice(&distance.to_le_bytes());
         }
-        if self.failed || self.length > i32::MAX as usize {
+        if self.length > i32::MAX as usize {
             return Err(Unencodable);
         }
         Ok(&buffer[..self.length])

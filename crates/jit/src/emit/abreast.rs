@@ -154,6 +154,9 @@ impl Emitter<'_> {
         let mut plan =
             Plan { groups: Vec::new(), steps: Vec::new(), ins: Vec::new(), outs: Vec::new(), warps: 0 };
         for op in start..end - 1 {
+            if !self.flow.budget.spend(4 * plan.steps.len()) {
+                return None;
+            }
             match self.flow.actions[op] {
                 Action::Nothing => {}
                 Action::Load => {
@@ -177,6 +180,9 @@ impl Emitter<'_> {
             })
         };
         for web in self.live_at(before(end - 1)) {
+            if !self.flow.budget.spend(plan.steps.len()) {
+                return None;
+            }
             match written(web) {
                 // Values that are loaded would have to be written as they are.
                 Some(false) => return None,
@@ -204,6 +210,9 @@ impl Emitter<'_> {
                 Step::Load(loaded) => loaded.web,
                 Step::Float { d, .. } => *d,
             };
+            if !self.flow.budget.spend(4 * live.len()) {
+                return false;
+            }
             if !live.contains(&web) {
                 live.push(web);
             }

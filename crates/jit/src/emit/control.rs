@@ -15,6 +15,7 @@ use softwarp_ir::{Guard, Slot};
 impl Emitter<'_> {
     /// Emits all blocks, then the code that stands outside of them.
     pub(crate) fn emit(&mut self) -> Emitted {
+        self.pace(0)?;
         for block in 0..self.flow.blocks.len() {
             self.unit.mark(super::Part::Rest);
             self.enter_behind(block)?;
@@ -67,7 +68,7 @@ impl Emitter<'_> {
 
     /// Subtracts the instructions of a block from the budget, and counts its operations among lanes.
     pub(super) fn pay(&mut self, start: usize, end: usize) -> Emitted {
-        let exchanges = if self.has_exchanges { self.exchanges(start, end) } else { 0 };
+        let exchanges = self.exchanges(start, end);
         if exchanges != 0 {
             self.unit.a.add(qword_ptr(field!(exchanges)), exchanges)?;
         }

@@ -4,8 +4,8 @@ use super::{Emitted, Emitter, Late, RAX, ZMM, field};
 use crate::Mode;
 use crate::assembler::*;
 use crate::classes::Class;
-use crate::decode::{Action, constant};
-use softwarp_ir::{Function, Op, Slot, Step, WarpOp, WarpOpKind};
+use crate::decode::constant;
+use softwarp_ir::{Function, Slot, WarpOp, WarpOpKind};
 
 /// Predicates of `vpcmpd`.
 const NOT_GREATER: u8 = 2;
@@ -89,13 +89,12 @@ impl Emitter<'_> {
 
     /// How many operations of all lanes there are from one operation to before another that the interpreter does not count.
     pub(super) fn exchanges(&self, start: usize, end: usize) -> i32 {
-        let is_counted = |op: &usize| match (self.flow.actions[*op], &self.function.ops[*op]) {
-            (Action::Exchange, Op::Other(_, step)) if self.mode == Mode::Uniform => {
-                matches!(&**step, Step::Warp(_))
-            }
-            _ => false,
-        };
-        (start..end.min(self.flow.actions.len())).filter(is_counted).count() as i32
+        let before =
+            |op: usize| self.exchanges_before.get(op).or(self.exchanges_before.last()).copied().unwrap_or(0);
+        match self.mode {
+            Mode::Uniform => before(end).wrapping_sub(before(start)) as i32,
+            Mode::Masked => 0,
+        }
     }
 
     fn shuffle(&mut self, op: usize, warp: &WarpOp) -> Emitted {

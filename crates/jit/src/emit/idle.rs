@@ -140,6 +140,7 @@ impl Emitter<'_> {
             if block == 0 {
                 return None;
             }
+            self.flow.budget.spend(blocks.len());
             for from in (0..blocks.len()).filter(|&from| blocks[from].next.contains(&block)) {
                 if std::mem::replace(&mut seen[from], true) {
                     continue;

@@ -18,7 +18,7 @@ use super::special::{CONSTANT, Found, RARE_WORDS, RESULT};
 use super::{Emitted, Emitter, ZMM};
 use crate::assembler::*;
 use crate::decode::Special;
-use crate::places::{Place, TEMPORARIES};
+use crate::places::TEMPORARIES;
 use crate::tables::Coefficients;
 use crate::{Level, Mode};
 
@@ -113,12 +113,7 @@ impl Emitter<'_> {
         if self.unit.level != Level::Avx512 {
             return None;
         }
-        let mut used = 0u32;
-        for place in self.places.iter() {
-            if let Place::Vector(registers) = place {
-                registers.iter().for_each(|register| used |= 1 << register);
-            }
-        }
+        let (used, _) = self.used;
         let spare = (TEMPORARIES..32).filter(|register| used >> register & 1 == 0);
         let all = [7, 1, 0].into_iter().chain(spare).map(|register| ZMM[usize::from(register)]);
         let mut free = all.filter(|register| !numbers.contains(register));

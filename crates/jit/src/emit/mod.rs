@@ -57,7 +57,6 @@ mod wide_convert;
 pub(crate) use common::Common;
 pub(crate) use late::{Alone, Checked, Labels, Late};
 pub(crate) use quick::Quick;
-pub(crate) use stub::MOST_BLOCKS;
 pub use unit::Part;
 pub(crate) use unit::Unit;
 
@@ -136,7 +135,7 @@ pub(crate) use field;
 pub(crate) struct Emitter<'a> {
     pub(crate) unit: &'a mut Unit,
     pub(crate) function: &'a Function,
-    pub(crate) flow: &'a Flow,
+    pub(crate) flow: &'a Flow<'a>,
     pub(crate) classes: Classes<'a>,
     pub(crate) places: Buffer<Place>,
     /// Addresses that accesses compute.
@@ -144,6 +143,10 @@ pub(crate) struct Emitter<'a> {
     /// The operations of such an address are performed after all.
     rebuilds: bool,
     pub(crate) mode: Mode,
+    /// All registers that webs have, as bits: vectors and scalars.
+    pub(crate) used: (u32, u16),
+    /// The webs of a block that are not in their rows of the frame: of the block that was asked for last.
+    outside: (Option<usize>, Vec<usize>),
     /// Webs of f32 whose NaNs are made canonical when they are used.
     pub(crate) lazy: Buffer<bool>,
     /// The webs without signalling NaNs, if any operation asks for them.
@@ -179,8 +182,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) spans: &'a Spans,
     /// What quotients do with reciprocals, by operation.
     pub(crate) reciprocals: &'a [Reciprocal],
-    /// Whether there are operations among the lanes of a warp.
-    has_exchanges: bool,
+    /// How many operations among the lanes of a warp there are before each operation. Empty if there are none.
+    exchanges_before: &'a [u32],
     /// Groups that the code of the block has checked.
     pub(crate) checked: Vec<Checked>,
     /// Operations that are compiled again without groups.
@@ -221,6 +224,22 @@ pub(crate) struct Emitter<'a> {
     idle: Option<idle::Idle>,
 }
 
+/// All registers that webs have, as bits: vectors and scalars.
+fn used_registers(flow: &Flow, places: &[Place]) -> (u32, u16) {
+    let (mut vectors, mut scalars) = (0, 0);
+    for (web, place) in flow.webs.iter().zip(places) {
+        match place {
+            Place::Frame | Place::Halves => {}
+            Place::Vector(registers) => {
+                let used = &registers[..if web.is_wide() { 4 } else { 2 }];
+                used.iter().for_each(|register| vectors |= 1 << register);
+            }
+            Place::Scalar(register) => scalars |= 1 << register,
+        }
+    }
+    (vectors, scalars)
+}
+
 /// The last temporary register.
 const HELD: u8 = TEMPORARIES - 1;
 
@@ -228,7 +247,7 @@ impl<'a> Emitter<'a> {
     pub(crate) fn new(
         unit: &'a mut Unit,
         function: &'a Function,
-        (flow, common): (&'a Flow, &'a Common),
+        (flow, common): (&'a Flow<'a>, &'a Common),
         (shape, mode): (Shape, Mode),
         (own, other): (&'a mut Labels, &'a Labels),
         has_masked: bool,
@@ -241,6 +260,7 @@ impl<'a> Emitter<'a> {
         };
         let addresses = RowAddresses::of(function, flow, &classes, mode);
         let places = places(flow, &classes, &addresses, mode, scalars);
+        let used = used_registers(flow, &places);
         let [perform, leave_with_registers] = std::array::from_fn(|_| unit.a.create_label());
         let mut emitter = Emitter {
             perform,
@@ -253,6 +273,8 @@ impl<'a> Emitter<'a> {
             addresses,
             rebuilds: false,
             mode,
+            used,
+            outside: (None, Vec::new()),
             lazy: Buffer::default(),
             quiet: Buffer::default(),
             own,
@@ -269,7 +291,7 @@ impl<'a> Emitter<'a> {
             groups: &common.groups,
             spans: &common.spans,
             reciprocals: &common.reciprocals,
-            has_exchanges: common.has_exchanges,
+            exchanges_before: &common.exchanges_before,
             checked: Vec::new(),
             without_groups: Vec::new(),
             alone: false,
@@ -506,6 +528,20 @@ impl<'a> Emitter<'a> {
         self.function.instructions_between(start, end).min(i32::MAX as u64) as i32
     }
 
+    /// The webs that are live at a position and not in their rows of the frame already.
+    pub(crate) fn outside_at(&mut self, position: u32) -> Emitted<Vec<usize>> {
+        let block = self.flow.block_of.get(position as usize / 3).copied();
+        if self.outside.0 != block {
+            let around = self.flow.around(position);
+            self.flow.budget.spend(around.len());
+            let is_outside =
+                |web: &usize| self.places[*web] != Place::Frame || !self.classes.webs[*web].is_vector();
+            self.outside = (block, around.iter().copied().filter(is_outside).collect());
+        }
+        self.pace(self.outside.1.len())?;
+        Ok(self.outside.1.iter().copied().filter(|&web| self.flow.is_live(web, position)).collect())
+    }
+
     /// The webs that are live at a position.
     pub(crate) fn live_at(&self, position: u32) -> impl Iterator<Item = usize> + use<'a> {
         self.flow.live(position)
@@ -521,6 +557,11 @@ impl<'a> Emitter<'a> {
         self.flow.written(op, slot).map_or(Class::Varying, |web| self.classes.webs[web])
     }
 
+    /// Adds steps of work. Fails once the budget is spent, or if there is too much code.
+    pub(crate) fn pace(&self, steps: usize) -> Emitted {
+        self.flow.budget.pace(steps, self.unit.a.length())
+    }
+
     /// Emits an operation.
     pub(crate) fn operation(&mut self, op: usize) -> Emitted {
         self.perform_operation(op)?;
@@ -528,6 +569,7 @@ impl<'a> Emitter<'a> {
     }
 
     fn perform_operation(&mut self, op: usize) -> Emitted {
+        self.pace(1 + self.flow.touches_of(op))?;
         let number = op as u32;
         self.unit.mark(match self.mode {
             Mode::Uniform if self.alone => Part::Rest,

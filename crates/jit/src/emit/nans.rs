@@ -2,7 +2,7 @@
 
 use super::Emitter;
 use crate::buffers::Buffer;
-use crate::decode::{Action, Compute, Float};
+use crate::decode::{Action, Compute, Float, constant};
 use crate::places::Place;
 use softwarp_ir::{Guard, Op, Slot, Step, WarpOp, WarpOpKind};
 
@@ -36,13 +36,14 @@ impl Emitter<'_> {
         }
         loop {
             let mut changed = false;
+            self.flow.budget.spend(16 * moves.len());
             for &(to, from) in &moves {
                 // What a web begins with may be no number.
                 let wrong = webs[to] && (!webs[from] || self.flow.webs[to].from_start);
                 webs[to] &= !wrong;
                 changed |= wrong;
             }
-            if !changed {
+            if !changed || self.flow.budget.check().is_err() {
                 return webs;
             }
         }
@@ -80,11 +81,8 @@ impl Emitter<'_> {
 
     /// Whether a row is a constant that is a number.
     fn is_number(&self, slot: Slot) -> bool {
-        let constant = self.function.narrow_constants.iter().find(|(number, _)| *number == slot.number());
-        let shared = self.function.shared_narrow.iter().any(|(number, _)| *number == slot.number());
-        self.flow.is_fixed(slot)
-            && !slot.is_wide()
-            && constant.is_some_and(|&(_, value)| !shared && !f32::from_bits(value).is_nan())
+        let value = constant(self.function, slot).filter(|_| self.flow.is_fixed(slot));
+        value.is_some_and(|value| !f32::from_bits(value).is_nan())
     }
 
     /// Whether the definitions of a web give no signalling NaN, if what they move from lane to lane is none.

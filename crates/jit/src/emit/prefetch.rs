@@ -107,7 +107,7 @@ impl Emitter<'_> {
     /// The operations of the innermost loop around an operation.
     fn loop_around(&self, op: usize) -> Option<Range<usize>> {
         let inside = self.flow.block_of[op];
-        if self.flow.blocks[inside].depth == 0 {
+        if self.flow.blocks[inside].depth == 0 || !self.flow.budget.spend(self.flow.blocks.len()) {
             return None;
         }
         let blocks = self.flow.blocks.iter().enumerate().skip(inside);
@@ -132,6 +132,9 @@ impl Emitter<'_> {
             Over::Ctas => true,
             Over::Rounds(rounds) => rounds.contains(op),
         };
+        if matches!(over, Over::Rounds(_)) && !self.flow.budget.spend(defs.len()) {
+            return None;
+        }
         let mut changes = defs.iter().filter(inside);
         let (Some(&change), None) = (changes.next(), changes.next()) else {
             return defs.iter().all(|op| !inside(&op)).then_some(0);

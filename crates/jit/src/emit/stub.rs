@@ -14,9 +14,6 @@ use std::mem::offset_of;
 /// A predicate of `vpcmpd`.
 const NOT_EQUAL: i32 = 4;
 
-/// The most blocks of a function: as many as the words of waiting blocks have bits.
-pub(crate) const MOST_BLOCKS: usize = 512;
-
 impl Emitter<'_> {
     /// Writes a web to its row of the frame.
     pub(super) fn save(&mut self, web: usize) -> Emitted {
@@ -145,10 +142,7 @@ impl Emitter<'_> {
 
     /// Writes everything that is live at a position to the frame.
     pub(super) fn save_live(&mut self, position: u32) -> Emitted {
-        for web in self.live_at(position) {
-            self.save(web)?;
-        }
-        Ok(())
+        self.outside_at(position)?.into_iter().try_for_each(|web| self.save(web))
     }
 
     /// The code that leaves before an operation.
@@ -406,19 +400,9 @@ impl Emitter<'_> {
         self.unit.a.jmp(leave)
     }
 
-    /// All registers that webs have, as bits: vectors and scalars.
+    /// All registers that webs have and that have to be saved, as bits: vectors and scalars.
     fn used_registers(&self) -> (u32, u16) {
-        let (mut vectors, mut scalars) = (0, 0);
-        for (web, place) in self.flow.webs.iter().zip(self.places.iter()) {
-            match place {
-                Place::Frame | Place::Halves => {}
-                Place::Vector(registers) => {
-                    let used = &registers[..if web.is_wide() { 4 } else { 2 }];
-                    used.iter().for_each(|register| vectors |= 1 << register);
-                }
-                Place::Scalar(register) => scalars |= 1 << register,
-            }
-        }
+        let (vectors, scalars) = self.used;
         match self.unit.level {
             // They are in the context always.
             Level::Avx2 => (0, scalars),
@@ -444,6 +428,7 @@ impl Emitter<'_> {
         while *next < self.late.len() {
             let late = self.late[*next];
             *next += 1;
+            self.pace(1)?;
             match late {
                 Late::Exit { op, mut label, apart } => {
                     self.unit.place(&mut label)?;
@@ -568,6 +553,7 @@ impl Emitter<'_> {
         let Some(&(first, _)) = enters.first() else { return Ok(()) };
         self.alone = true;
         for op in first..=last {
+            self.pace(enters.len())?;
             if let Some(&(_, mut label)) = enters.iter().find(|(at, _)| *at == op) {
                 self.unit.place(&mut label)?;
             }
@@ -589,6 +575,7 @@ impl Emitter<'_> {
         for block in 0..self.flow.blocks.len() {
             self.unit.place(&mut self.own.enters.at(block))?;
             let position = before(self.flow.blocks[block].start);
+            self.pace(2 * self.flow.around(position).len())?;
             self.verify(self.live_at(position), self.other.starts.at(block))?;
             for web in self.live_at(position) {
                 self.load(web)?;
@@ -607,6 +594,7 @@ impl Emitter<'_> {
             for web in self.live_at(position) {
                 self.load(web)?;
             }
+            self.pace(1)?;
             self.unit.a.ret()?;
             self.unit.place(&mut self.own.saves.at(block))?;
             self.save_live(position)?;

@@ -11,6 +11,7 @@ use crate::assembler::*;
 use crate::blocks::Block;
 use crate::classes::Class;
 use crate::context::{COMPACT, Context, Entry, MIXED};
+use crate::decode::value_of;
 use crate::flow::before;
 use crate::places::Place;
 use crate::stops;
@@ -102,6 +103,7 @@ impl Emitter<'_> {
     pub(super) fn leave_at_barrier(&mut self, start: usize, op: usize) -> Emitted {
         let mut affine = Vec::new();
         for web in self.live_at(before(op)) {
+            self.pace(1)?;
             let written = self.is_written(web, op);
             let class = self.classes.webs[web];
             let is_pair = self.places[web] == Place::Halves;
@@ -142,6 +144,7 @@ impl Emitter<'_> {
         let is_kept = |op: usize, web: usize| kept.binary_search(&(op, web)).is_ok();
         let written = self.written.get_or_insert_with(|| flow.written_since_entry(is_kept));
         let mut inside = flow.blocks[block].start..op;
+        flow.budget.spend(inside.len());
         let writes = |op| flow.writes(op).iter().any(|touch| touch.web == web && !is_kept(op, web));
         written.contains(block, web) || inside.any(writes)
     }
@@ -155,6 +158,9 @@ impl Emitter<'_> {
         // A barrier ends its block.
         for barrier in blocks.map(|block| block.end - 1).filter(|&op| self.is_barrier(op)) {
             for web in self.live_at(before(barrier)) {
+                if !self.flow.budget.spend(self.flow.defs(web).len()) {
+                    return Vec::new();
+                }
                 let outside = self.flow.defs(web).iter().filter(|&&op| depth(op) < depth(barrier));
                 kept.extend(
                     outside
@@ -167,10 +173,11 @@ impl Emitter<'_> {
             // Where some lanes execute alone, the others have values of their own.
             let skipped = |block| Some(self.flow.skipped(block)?.0);
             let skipped: Vec<_> = (0..self.flow.blocks.len()).filter_map(skipped).collect();
+            kept.sort_unstable();
+            kept.dedup();
+            self.flow.budget.spend(skipped.len() * kept.len());
             kept.retain(|(op, _)| !skipped.iter().any(|skipped| skipped.contains(op)));
         }
-        kept.sort_unstable();
-        kept.dedup();
         kept
     }
 
@@ -212,6 +219,9 @@ impl Emitter<'_> {
         }
         let mut webs: Vec<usize> = self.live_at(before(start)).collect();
         for op in start..end {
+            if !self.flow.budget.spend(webs.len()) {
+                return Vec::new();
+            }
             let touches = |web: usize| {
                 self.flow.reads(op).iter().chain(self.flow.writes(op)).any(|touch| touch.web == web)
             };
@@ -269,9 +279,11 @@ impl Emitter<'_> {
             self.unit.place(&mut label)?;
             self.own.passed[block] = Some(label);
             self.abreast(block)?;
+            // They are in the same order.
             let untouched = self.find_untouched(block);
+            let mut untouched = untouched.iter().peekable();
             for web in self.live_at(before(start)) {
-                if !untouched.contains(&web) {
+                if untouched.next_if_eq(&&web).is_none() {
                     self.load(web)?;
                 }
             }
@@ -294,8 +306,8 @@ impl Emitter<'_> {
         let Some(Op::Other(_, step)) = self.function.ops.get(op) else { return false };
         let Step::Barrier(barrier) = &**step else { return false };
         let slot = barrier.number;
-        let number = self.function.narrow_constants.iter().find(|(constant, _)| *constant == slot.number());
-        !slot.is_wide() && number.is_some_and(|&(_, number)| number < BARRIERS)
+        let number = value_of(&self.function.narrow_constants, slot);
+        !slot.is_wide() && number.is_some_and(|number| number < BARRIERS)
     }
 
     /// Leaves uniform code at the end of the kernel.

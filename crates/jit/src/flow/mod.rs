@@ -6,8 +6,10 @@
 mod webs;
 
 use crate::Level;
+use crate::assembler::{Encoded, Unencodable};
 use crate::blocks::blocks;
 pub(crate) use crate::blocks::{Block, CHECKED};
+use crate::budget::Budget;
 use crate::buffers::{Buffer, pooled};
 use crate::decode::{Action, decode};
 use crate::fuse::{Fused, Fuser};
@@ -114,7 +116,9 @@ pub(crate) fn is_in(ranges: &[(u32, u32)], position: u32) -> bool {
 }
 
 /// The control flow of a function, with what each operation does and the webs of its slots.
-pub(crate) struct Flow {
+pub(crate) struct Flow<'a> {
+    /// What the compilation may take.
+    pub(crate) budget: &'a Budget<'a>,
     pub(crate) actions: Buffer<Action>,
     /// What some operations compute in place of several.
     pub(crate) fused: Vec<Fused>,
@@ -141,14 +145,21 @@ pub(crate) struct Flow {
     narrow: usize,
 }
 
-impl Flow {
-    /// The flow of a function; `None` if there is nothing to compile.
-    pub(crate) fn of(function: &Function, level: Level) -> Option<Flow> {
+impl<'a> Flow<'a> {
+    /// The flow of a function. Fails if there is nothing to compile, there are too many blocks, or the budget is spent.
+    pub(crate) fn of(function: &Function, level: Level, budget: &'a Budget<'a>) -> Encoded<Flow<'a>> {
         let ops = &function.ops;
-        let actions = decode(function, level).filter(|_| !ops.is_empty())?;
-        let (blocks, block_of) = blocks(function, &actions);
+        budget.check()?;
+        let actions = decode(function, level).filter(|_| !ops.is_empty()).ok_or(Unencodable)?;
+        let (blocks, block_of) = blocks(function, &actions).ok_or(Unencodable)?;
         let narrow = function.narrow as usize;
+        let rows = narrow + function.wide as usize;
+        // The sets of rows that are live, or written, by block.
+        budget.allow_borders(rows);
+        budget.reserve((rows / 8 * 3 * blocks.len()) as u64);
+        budget.check()?;
         let mut flow = Flow {
+            budget,
             actions,
             fused: Vec::new(),
             blocks,
@@ -170,15 +181,20 @@ impl Flow {
             slots.writes(op).iter().for_each(|&slot| flow.fixed[index(slot, narrow)] = false);
         }
         let live_in = flow.liveness(&slots, count);
+        budget.allow_borders((0..flow.blocks.len()).map(|block| live_in.count(block)).sum());
+        budget.check()?;
         if flow.fuse(function, &slots, &live_in) {
             slots = slots.with(&flow.actions, &flow.fused);
         }
         let mut builder = Builder::new(&live_in, flow.blocks.len(), &slots);
         builder.find_nodes(function, &flow, &slots);
+        budget.check()?;
         builder.number(&mut flow, &slots);
         builder.find_live(function, &mut flow);
+        budget.check()?;
         flow.find_ifs(function);
-        Some(flow)
+        budget.check()?;
+        Ok(flow)
     }
 
     /// Finds operations that are computed together; returns whether there are any. No row that is live where a block
@@ -187,7 +203,10 @@ impl Flow {
         let mut fuser = Fuser::new(function);
         for block in &self.blocks {
             if let Some(first) = Fuser::first(&self.actions[block.start..block.end]) {
-                let is_live = |slot: usize| block.next.iter().any(|&next| live_in.contains(next, slot));
+                let is_live = |slot: usize| {
+                    self.budget.spend(block.next.len());
+                    block.next.iter().any(|&next| live_in.contains(next, slot))
+                };
                 let rows = |op: usize| (slots.reads(op), slots.writes(op));
                 fuser.block(&self.actions, block.start + first..block.end, rows, is_live);
             }
@@ -214,6 +233,9 @@ impl Flow {
             }
             self.blocks[block].skips_to = Some(to);
             let (start, end) = (before(inside.start), before(inside.end));
+            if !self.budget.spend(self.around(end).len()) {
+                return;
+            }
             held.extend(self.live(end).map(|web| (web as u32, (start, end))));
         }
         if !held.is_empty() {
@@ -285,6 +307,9 @@ impl Flow {
                     continue;
                 }
                 for &next in block.next.iter() {
+                    if !self.budget.spend(width) {
+                        return written;
+                    }
                     for at in 0..width {
                         let out = written.words(number)[at] | own.words(number)[at];
                         let into = &mut written.words_mut(next)[at];
@@ -329,18 +354,29 @@ impl Flow {
         &self.touches[start as usize..writes as usize]
     }
 
+    /// How many rows an operation reads and writes.
+    pub(crate) fn touches_of(&self, op: usize) -> usize {
+        self.reads(op).len() + self.writes(op).len()
+    }
+
     /// What an operation writes.
     pub(crate) fn writes(&self, op: usize) -> &[Touch] {
         let end = self.touched.get(op + 1).map_or(self.touches.len(), |next| next.0 as usize);
         &self.touches[self.touched[op].1 as usize..end]
     }
 
-    /// The webs that are live at a position.
-    pub(crate) fn live(&self, position: u32) -> impl Iterator<Item = usize> {
-        let around = match self.block_of.get(position as usize / 3) {
+    /// The webs that are live somewhere in the block of a position.
+    pub(crate) fn around(&self, position: u32) -> &[usize] {
+        match self.block_of.get(position as usize / 3) {
             Some(&block) => &self.around[self.around_of[block].0..self.around_of[block].1],
             None => &[],
-        };
+        }
+    }
+
+    /// The webs that are live at a position.
+    pub(crate) fn live(&self, position: u32) -> impl Iterator<Item = usize> {
+        let around = self.around(position);
+        self.budget.spend(around.len());
         around.iter().copied().filter(move |&web| self.is_live(web, position))
     }
 
@@ -444,6 +480,9 @@ impl Flow {
             changed = false;
             for (number, block) in self.blocks.iter().enumerate().rev() {
                 for &next in block.next.iter() {
+                    if !self.budget.spend(count.div_ceil(64)) {
+                        return live_in;
+                    }
                     changed |= live_in.add(number, next, kills.words(number));
                 }
             }

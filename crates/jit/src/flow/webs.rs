@@ -14,6 +14,8 @@ pub(super) struct Builder<'a> {
     sets: UnionFind,
     /// The first node of each block: slots that are live there have nodes in their order.
     first: Vec<u32>,
+    /// The end of these nodes.
+    borders: u32,
     /// The node of each use and definition, in the order of [`Slots`]; none for rows that are never written.
     uses: Buffer<u32>,
     /// The webs of nodes that stand for their sets.
@@ -29,7 +31,8 @@ impl<'a> Builder<'a> {
             first.push(sets.len() as u32);
             (0..live_in.count(block)).for_each(|_| _ = sets.add());
         }
-        Builder { live_in, sets, first, uses: Buffer::new(slots.all.len()), numbers: Buffer::default() }
+        let (borders, uses) = (sets.len() as u32, Buffer::new(slots.all.len()));
+        Builder { live_in, sets, first, borders, uses, numbers: Buffer::default() }
     }
 
     /// Joins the nodes of definitions and uses that may be the same value.
@@ -59,6 +62,9 @@ impl<'a> Builder<'a> {
                 }
             }
             for &next in block.next.iter() {
+                if !flow.budget.spend(1 + self.nodes_of(next)) {
+                    return;
+                }
                 for (node, at) in (self.first[next]..).zip(self.live_in.iter(next)) {
                     if current[at] != NONE {
                         self.sets.join(current[at], node);
@@ -68,6 +74,12 @@ impl<'a> Builder<'a> {
             known.drain(..).for_each(|at| current[at] = NONE);
         }
         self.numbers = Buffer::filled(NONE, self.sets.len());
+    }
+
+    /// How many rows are live where a block begins.
+    fn nodes_of(&self, block: usize) -> usize {
+        let end = self.first.get(block + 1).copied().unwrap_or(self.borders);
+        (end - self.first[block]) as usize
     }
 
     /// The web of a node of a slot.
@@ -131,6 +143,9 @@ impl<'a> Builder<'a> {
         for (number, block) in flow.blocks.iter().enumerate().rev() {
             let first = around.all.len();
             for &next in block.next.iter() {
+                if !flow.budget.spend(1 + self.nodes_of(next)) {
+                    break;
+                }
                 for (node, at) in (self.first[next]..).zip(live_in.iter(next)) {
                     let web = self.web_of(&mut webs, node, slot_at(at, flow.narrow));
                     around.set_end(web, before(block.end), number);

@@ -1,10 +1,12 @@
 //! Compiled code of a function, made when it has run for long enough.
 
 use super::flaw::with_flaw;
+use crate::host_memory::Account;
 use softwarp_ir::Function;
-use softwarp_jit::{Compiled, Shape, Wanted, compile};
-use std::sync::OnceLock;
+use softwarp_jit::{Compiled, Limits, Refused, Shape, Wanted, compile_within};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, TryLockError};
+use std::time::Duration;
 
 /// When functions are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -48,24 +50,54 @@ const PAYS: u64 = 200;
 /// How many times lanes diverge before masked code is made.
 const DIVERGENT: u64 = 16;
 
+/// The part of the memory of a device and its launches that compiling a function may take, and the most.
+const PART: u64 = 4;
+const MOST: u64 = 1 << 30;
+
+/// What a launch allows for compiling a function.
+#[derive(Clone, Copy)]
+pub(crate) struct Allowed<'a> {
+    /// What the device and its launches hold.
+    pub(crate) account: &'a Account,
+    /// Whether the launch has to stop.
+    pub(crate) stop: &'a dyn Fn() -> bool,
+}
+
+impl<'a> Allowed<'a> {
+    fn limits(self) -> Limits<'a> {
+        let memory = (self.account.most() / PART).min(self.account.left()).min(MOST);
+        Limits { memory, stop: self.stop }
+    }
+}
+
 /// The compiled code of a function, for each shape of CTAs.
 #[derive(Debug, Default)]
 pub(crate) struct Native {
     compiled: [OnceLock<Option<Compiled>>; Shape::COUNT],
     /// The same with masked code, made when lanes have diverged.
     masked: [OnceLock<Option<Compiled>>; Shape::COUNT],
+    /// Held by the thread that compiles the function.
+    compiling: Mutex<()>,
     /// Instructions of warps that the interpreter executed.
     interpreted: AtomicU64,
     /// How often lanes diverged, or were too few, without masked code.
     diverged: AtomicU64,
 }
 
+/// How long a thread sleeps that waits for another one to compile a function.
+const NAP: Duration = Duration::from_micros(50);
+
 impl Native {
-    /// The compiled code, if there is some or it is time to make it.
+    /// The compiled code, if there is some or it is time to make it, within the limits of a launch.
     #[inline]
-    pub(crate) fn get(&self, function: &Function, shape: Shape, jit: Jit) -> Option<&Compiled> {
-        if let Some(masked) = self.masked[shape.index()].get() {
-            return masked.as_ref();
+    pub(crate) fn get(
+        &self,
+        function: &Function,
+        (jit, shape): (Jit, Shape),
+        allowed: Allowed<'_>,
+    ) -> Option<&Compiled> {
+        if let Some(Some(masked)) = self.masked[shape.index()].get() {
+            return Some(masked);
         }
         let slot = &self.compiled[shape.index()];
         let profitable = jit == Jit::Auto;
@@ -75,9 +107,9 @@ impl Native {
                 return Some(compiled);
             }
             let wanted = Wanted { masked: true, profitable };
-            return self.masked[shape.index()]
-                .get_or_init(|| compile(&with_flaw(function), shape, wanted))
-                .as_ref();
+            // It may take too much.
+            let masked = self.make(&self.masked[shape.index()], function, (shape, wanted), allowed);
+            return masked.or(Some(compiled));
         }
         let pays = || self.interpreted.load(Ordering::Relaxed) >= PAYS * function.ops.len() as u64;
         match jit {
@@ -87,7 +119,38 @@ impl Native {
             Jit::Auto | Jit::On => {}
         }
         let wanted = Wanted { masked: false, profitable };
-        slot.get_or_init(|| compile(&with_flaw(function), shape, wanted)).as_ref()
+        self.make(slot, function, (shape, wanted), allowed)
+    }
+
+    /// Compiles the function, unless another thread has or the launch has to stop.
+    #[cold]
+    fn make<'a>(
+        &'a self,
+        slot: &'a OnceLock<Option<Compiled>>,
+        function: &Function,
+        (shape, wanted): (Shape, Wanted),
+        allowed: Allowed<'_>,
+    ) -> Option<&'a Compiled> {
+        let _compiling = loop {
+            if let Some(made) = slot.get() {
+                return made.as_ref();
+            }
+            match self.compiling.try_lock() {
+                Ok(held) => break held,
+                Err(TryLockError::Poisoned(held)) => break held.into_inner(),
+                // The other thread may belong to a launch with more time.
+                Err(TryLockError::WouldBlock) if (allowed.stop)() => return None,
+                Err(TryLockError::WouldBlock) => std::thread::sleep(NAP),
+            }
+        };
+        if slot.get().is_none() {
+            match compile_within(&with_flaw(function), shape, wanted, allowed.limits()) {
+                Ok(compiled) => _ = slot.set(Some(compiled)),
+                Err(Refused::Never) => _ = slot.set(None),
+                Err(Refused::Stopped) => return None,
+            }
+        }
+        slot.get()?.as_ref()
     }
 
     /// Lanes diverged that compiled code cannot run.

@@ -176,14 +176,20 @@ impl Warp {
             ctas: None,
             stepped: false,
             cost: 0,
+            panic: None,
         };
+        // Compiled code and `step` reach it through this pointer alone.
         let state = (&raw mut interpreter).cast::<c_void>();
         let call = Call { shared, own, parameters, step, next_cta: None, state };
         compiled.prepare(&mut native, &call);
-        // SAFETY: the frame is that of a call of this function. Regions are those of the launch's memory, which outlives
-        // it; `step` gets its state.
+        // SAFETY: the frame is that of a call of this function, and only `step` accesses it meanwhile. Regions are those of the
+        // launch's memory, which outlives it; `step` gets its state.
         let done = unsafe { compiled.run(&mut native, entries, false, part) };
+        interpreter.go_on_panicking();
         let performed = interpreter.cost;
+        if done.in_registers {
+            compiled.write_registers(&native, &entry, &mut self.calls[frame].frame);
+        }
         compiled.complete(&mut entry, &mut self.calls[frame].frame);
         let meter = &mut *env.meter;
         if matches!(code.ops.get(entry.op as usize), Some(Op::Branch(..))) {

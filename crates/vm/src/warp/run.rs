@@ -237,9 +237,9 @@ impl Warp {
     ) -> Tried<bool> {
         at.count(env.meter, at.pc);
         at.start = at.pc;
-        let (jit, shape) = env.launch.jit;
+        let jit = env.launch.jit.0;
         loop {
-            let compiled = if jit == Jit::Off { None } else { at.code.native.get(at.code, shape, jit) };
+            let compiled = if jit == Jit::Off { None } else { env.launch.compiled_code(at.code) };
             let mut end = at.ops.len();
             if let Some(compiled) = compiled {
                 split.pc = at.pc as u32;

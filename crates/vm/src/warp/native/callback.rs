@@ -1,11 +1,15 @@
 //! What compiled code has the interpreter do while it runs: operations that have no code, and the beginning of CTAs.
 //!
+//! A panic does not pass through compiled code, which has no tables for unwinding: it is kept, compiled code is left, and
+//! the caller of compiled code goes on with the panic ([`Interpreter::go_on_panicking`]).
+//!
 //! `unsafe` is here for the state, which compiled code passes on.
 
 use crate::context::Launch;
 use crate::cta_source::CtaSource;
 use crate::decode::Code;
 use crate::fast::view;
+use crate::injected::panic_if_wanted;
 use crate::memory::Spaces;
 use crate::meter::Meter;
 use crate::warp::collective::exchange_alone;
@@ -14,8 +18,10 @@ use crate::warp::fast_loop::{Memories, touch};
 use crate::warp::run::first;
 use crate::warp::{Activation, Env, Split, Warp};
 use softwarp_ir::{Access, Address, AsyncOp, MatrixOp, Memory, Op, Step, WarpOp};
-use softwarp_jit::{Compiled, Context, Entry, LEARN, Region};
+use softwarp_jit::{Compiled, Context, Entry, LEARN, Region, lend};
 use softwarp_units::lanes::{ALL, Frame, LANES, lanes};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// What an operation that compiled code leaves to the interpreter needs.
 pub(super) struct Interpreter<'a, 'b> {
@@ -33,9 +39,54 @@ pub(super) struct Interpreter<'a, 'b> {
     pub(super) stepped: bool,
     /// What operations have cost beside their instructions.
     pub(super) cost: i64,
+    /// A panic of a callback. Nothing is done for compiled code any more.
+    pub(super) panic: Option<Box<dyn Any + Send>>,
 }
 
 impl Interpreter<'_, '_> {
+    /// After compiled code has returned: panics if a callback did.
+    #[inline]
+    pub(super) fn go_on_panicking(&mut self) {
+        if let Some(panic) = self.panic.take() {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Learns the region of an access, or performs an operation: whether compiled code goes on.
+    fn step(&mut self, context: &mut Context, op: u32) -> bool {
+        let (code, learns, op) = (self.code, op & LEARN != 0, (op & !LEARN) as usize);
+        let warp = context.warp(self.entries);
+        if let Some(address) = address_of(&code.ops[op]) {
+            let frame = &self.warps[warp].calls[self.call].frame;
+            let taking = if learns { 1 } else { code.ops[op].guard().lanes(frame, context.mask) };
+            let site = &mut context.sites()[self.compiled.site(op)];
+            let before = *site;
+            learn(frame, address, &self.env.spaces, taking, site);
+            if learns {
+                return *site != before;
+            }
+        }
+        panic_if_wanted();
+        self.stepped = true;
+        if let Some(ctas) = &mut self.ctas {
+            ctas.settle(self.env.meter);
+        }
+        let performed = self.perform(warp, op, context.mask);
+        lend(&mut self.warps[warp].calls[self.call].frame);
+        performed
+    }
+
+    /// Begins the next CTA: whether there is one.
+    fn next_cta(&mut self, context: &mut Context) -> bool {
+        let Interpreter { env, ctas: Some(ctas), stepped, .. } = self else { return false };
+        if !ctas.advance(env.meter, &mut env.cta, &mut context.cta) {
+            return false;
+        }
+        // Compiled code does not access the reserved part of shared memory.
+        zero_shared(&env.spaces, std::mem::take(stepped));
+        true
+    }
+
     /// Performs an operation for lanes of a warp: whether it was possible. Otherwise it can be executed again.
     fn perform(&mut self, warp: usize, op: usize, mask: u32) -> bool {
         let Interpreter { code, env, warps, call, .. } = self;
@@ -213,21 +264,54 @@ impl<'a> Ctas<'a> {
     }
 }
 
-/// Begins the next CTA for compiled code, which prepares the frames: whether there is one.
-pub(super) extern "C" fn next_cta(context: *mut Context) -> u32 {
-    // SAFETY: as in `step`.
+/// Does something for compiled code, with the context and the state that it passes on: whether it succeeded. It does not
+/// unwind: a panic is kept in the state, and from then on nothing succeeds, so that compiled code is left.
+///
+/// # Safety
+/// Compiled code has called with the context that [`Compiled::run`] was called with, and the state of its
+/// [`softwarp_jit::Call`] is an [`Interpreter`].
+#[inline(always)]
+unsafe fn call_back(
+    context: *mut Context,
+    body: impl FnOnce(&mut Interpreter<'_, '_>, &mut Context) -> bool,
+) -> u32 {
+    // SAFETY: the caller of compiled code has kept no reference to the context or to the state that it uses before compiled code
+    // returns, and compiled code accesses neither of them until this function returns: these are the only ones. The state lives
+    // as long as the call.
     let (context, interpreter) = unsafe {
         let context = &mut *context;
         let interpreter = &mut *context.state.cast::<Interpreter<'_, '_>>();
         (context, interpreter)
     };
-    let Interpreter { env, ctas: Some(ctas), stepped, .. } = interpreter else { return 0 };
-    if !ctas.advance(env.meter, &mut env.cta, &mut context.cta) {
+    if interpreter.panic.is_some() {
         return 0;
     }
-    // Compiled code does not access the reserved part of shared memory.
-    zero_shared(&env.spaces, std::mem::take(stepped));
-    1
+    // What a panic has left is looked at by nobody: the launch ends.
+    match catch_unwind(AssertUnwindSafe(|| body(interpreter, context))) {
+        Ok(succeeded) => succeeded.into(),
+        Err(panic) => {
+            interpreter.panic = Some(panic);
+            0
+        }
+    }
+}
+
+/// Begins the next CTA for compiled code, which prepares the frames: whether there is one.
+///
+/// # Safety
+/// See [`softwarp_jit::NextCta`]; the state is an [`Interpreter`].
+pub(super) unsafe extern "C" fn next_cta(context: *mut Context) -> u32 {
+    // SAFETY: by the contract of this function.
+    unsafe { call_back(context, |interpreter, context| interpreter.next_cta(context)) }
+}
+
+/// Performs an operation for compiled code: whether it was possible.
+///
+/// # Safety
+/// See [`softwarp_jit::Step`]; the state is an [`Interpreter`].
+pub(super) unsafe extern "C" fn step(context: *mut Context, op: u32) -> u32 {
+    // SAFETY: by the contract of this function.
+    unsafe { call_back(context, |interpreter, context| interpreter.step(context, op)) }
 }
 
 /// Zeroes the shared memory of a CTA; its reserved part if it may have been written.
@@ -241,34 +325,6 @@ pub(super) fn zero_shared(spaces: &Spaces<'_>, reserved: bool) {
             spaces.cluster.iter().for_each(|shared| shared.reserved.zero());
         }
     }
-}
-
-/// Performs an operation for compiled code: whether it was possible.
-pub(super) extern "C" fn step(context: *mut Context, op: u32) -> u32 {
-    // SAFETY: compiled code passes the context that it was called with, whose state is an `Interpreter`, and touches
-    // neither it nor the frames meanwhile.
-    let (context, interpreter) = unsafe {
-        let context = &mut *context;
-        let interpreter = &mut *context.state.cast::<Interpreter<'_, '_>>();
-        (context, interpreter)
-    };
-    let (code, learns, op) = (interpreter.code, op & LEARN != 0, (op & !LEARN) as usize);
-    let warp = context.warp(interpreter.entries);
-    if let Some(address) = address_of(&code.ops[op]) {
-        let frame = &interpreter.warps[warp].calls[interpreter.call].frame;
-        let taking = if learns { 1 } else { code.ops[op].guard().lanes(frame, context.mask) };
-        let site = &mut context.sites()[interpreter.compiled.site(op)];
-        let before = *site;
-        learn(frame, address, &interpreter.env.spaces, taking, site);
-        if learns {
-            return u32::from(*site != before);
-        }
-    }
-    interpreter.stepped = true;
-    if let Some(ctas) = &mut interpreter.ctas {
-        ctas.settle(interpreter.env.meter);
-    }
-    u32::from(!learns && interpreter.perform(warp, op, context.mask))
 }
 
 /// Whether a load writes the register that its address is in.

@@ -13,7 +13,7 @@ use crate::warp::cost::{self, SLICE};
 use crate::warp::left::{Left, Stop};
 use crate::warp::{Env, Split, Warp};
 use softwarp_ir::Slot;
-use softwarp_jit::{Call, Compiled, Entry, Lanes, Region, Scratch};
+use softwarp_jit::{Call, Compiled, Entry, Lanes, Region, Scratch, lend};
 use std::ffi::c_void;
 
 /// The compiled code of a kernel, and the state of its warps while it runs alone.
@@ -44,6 +44,7 @@ impl Running<'_> {
         for (index, warp) in warps.iter_mut().enumerate() {
             let entry = &mut self.entries[index];
             (entry.op, entry.mask) = (0, env.launch.lanes(index));
+            lend(&mut warp.calls[0].frame);
             self.own = warp.own_regions(0, env.spaces.windows.local.size, entry);
         }
     }
@@ -69,6 +70,7 @@ impl Running<'_> {
             // What the CTA has done before is not known.
             stepped: true,
             cost: 0,
+            panic: None,
         };
         // Compiled code, `step` and `next_cta` reach it through this pointer alone.
         let state = &raw mut interpreter;
@@ -99,12 +101,20 @@ impl Running<'_> {
                 continue;
             }
             let part = rest.min(PART);
-            // SAFETY: as in `run_native`; the state outlives the loop.
+            // SAFETY: as in `run_native`. The state outlives the loop, which reaches it through `state` only while compiled code
+            // does not run.
             let done = unsafe {
                 self.compiled.run(self.native, &mut self.entries[first..first + ready], together, part)
             };
             // SAFETY: compiled code does not run.
-            let Interpreter { env, warps, ctas, cost, .. } = unsafe { &mut *state };
+            let interpreter = unsafe { &mut *state };
+            interpreter.go_on_panicking();
+            let Interpreter { env, warps, ctas, cost, .. } = interpreter;
+            if done.in_registers {
+                let last = first + done.warps - 1;
+                let frame = &mut warps[last].calls[0].frame;
+                compiled.write_registers(self.native, &self.entries[last], frame);
+            }
             if let Some(ctas) = ctas {
                 ctas.settle(env.meter);
             }
