@@ -3,7 +3,7 @@
 # Settings, by variables:
 #   WORK      folder for virtual environments, sources and logs (default /tmp/softwarp-field)
 #   LIBCUDA   the library to test (default target/release/libcuda.so of this checkout)
-#   SOURCES   folder with checkouts or bare repositories of the clients by their name, if GitHub cannot be reached
+#   SOURCES   folder with the sources of clients by their name, for those whose packages lack the tests
 
 set -eu
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -33,16 +33,12 @@ environment() {
     "$python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
-# checkout NAME OWNER/REPOSITORY COMMIT: puts the files of a commit into $source.
-checkout() {
-    source=$work/$1-$3
-    [ -d "$source" ] && return
-    mkdir -p "$source.new"
-    local from=${SOURCES:-}/$1
-    if [ ! -d "$from" ]; then
-        from=$work/$1.git
-        [ -d "$from" ] || git clone --quiet --bare "https://github.com/$2" "$from"
+# sources NAME VERSION: $source is the folder with a client's files, which must be there.
+sources() {
+    source=${SOURCES:-}/$1
+    if [ -z "${SOURCES:-}" ] || [ ! -d "$source" ]; then
+        echo "$1: SOURCES must name a folder in which $1 has the files of $1 $2, with its tests" >&2
+        exit 2
     fi
-    git -C "$from" archive "$3" | tar -x -C "$source.new"
-    mv "$source.new" "$source"
+    source=$(cd "$source" && pwd)
 }

@@ -4,8 +4,7 @@
 #     cargo build --release
 #     tests/field/cuda_core.sh sources [directory [pattern]]
 #
-# The sources are a checkout of github.com/NVIDIA/cuda-python at commit 06afb3bf6a0765a6ec51301a2d4e7045e4471279, where
-# the tests are. The directory (default /tmp/softwarp-cuda-core) gets a Python environment, the libraries and the logs:
+# The sources are the files of cuda-python at commit 06afb3bf, where the tests are. The directory (default /tmp/softwarp-cuda-core) gets a Python environment, the libraries and the logs:
 # one file per test file, and `summary`. The pattern, an extended regular expression, chooses test files such as
 # `graph/test_options`. Files that are done are not run again: remove their `.done` file to repeat one. Those of
 # `memory_ipc` need memory that several processes share, which is refused; LEAVE_OUT (default ^memory_ipc/) leaves them out.
@@ -18,7 +17,7 @@
 
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
-sources=$(cd "${1:?the checkout of cuda-python}" && pwd)
+sources=$(cd "${1:?the folder of cuda-python}" && pwd)
 at=${2:-/tmp/softwarp-cuda-core}
 pattern=${3:-.}
 mkdir -p "$at/lib" "$at/logs" "$at/run/cuda_core"

@@ -1,8 +1,9 @@
 #!/bin/bash
-# PyCUDA 2026.1 and its own tests on softwarp. Needs gcc, Python headers, PyPI, and GitHub or SOURCES (see common.sh).
+# PyCUDA 2026.1 and its own tests on softwarp. Needs gcc, Python headers, PyPI, and the files
+# of PyCUDA 2026.1 in $SOURCES/pycuda: its wheel has no tests.
 #
 #   cargo build --release -p softwarp-cuda
-#   tests/field/pycuda.sh [argument of pytest...]
+#   SOURCES=FOLDER tests/field/pycuda.sh [argument of pytest...]
 #
 # PyCUDA compiles its kernels with nvcc, which comes from PyPI; -lineinfo keeps the PTX in the cubin. The memory is set
 # to 4 GB: two tests make 8 and 16 GB of random numbers where there is room, and are skipped by their own rule.
@@ -14,7 +15,7 @@
 environment pycuda numpy==2.4.6 pytest==9.2.0 setuptools wheel mako==1.4.3 nvidia-cuda-nvcc==13.4.92 \
     nvidia-cuda-crt==13.4.92 nvidia-nvvm==13.4.92 nvidia-cuda-runtime==13.4.92 nvidia-cuda-cccl==13.3.5.0.6 \
     nvidia-cuda-profiler-api==13.4.92 nvidia-curand==10.4.4.72
-checkout pycuda inducer/pycuda v2026.1
+sources pycuda 2026.1
 use_library
 CUDA_ROOT=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/nvidia/cu13
 ln -sf libcurand.so.10 "$CUDA_ROOT/lib/libcurand.so"

@@ -1,9 +1,10 @@
 #!/bin/bash
-# tinygrad's own backend tests on softwarp, without torch. Needs PyPI, and GitHub or SOURCES (see common.sh).
+# tinygrad's own backend tests on softwarp, without torch. Needs PyPI, and the files of
+# tinygrad a9069c177a in $SOURCES/tinygrad: its package has no tests.
 #
 #   cargo build --release -p softwarp-cuda
-#   tests/field/tinygrad.sh [test file...]          on softwarp: DEV=CUDA:PTX
-#   DEV=CPU tests/field/tinygrad.sh [test file...]  on tinygrad's own CPU backend, to compare
+#   SOURCES=FOLDER tests/field/tinygrad.sh [test file...]          on softwarp: DEV=CUDA:PTX
+#   SOURCES=FOLDER DEV=CPU tests/field/tinygrad.sh [test file...]  on tinygrad's own CPU backend, to compare
 #
 # Files are names in test/backend, such as test_jit.py; without any, all that need no torch are run.
 # $WORK/tinygrad-DEV.jsonl has a line for each test as soon as it has ended, and an interrupted run goes on where it
@@ -12,7 +13,7 @@
 
 . "$(dirname "$0")/common.sh"
 environment tinygrad numpy==2.4.6 pytest==9.2.0 hypothesis==6.170.15 tqdm safetensors pillow ziglang==0.17.0
-checkout tinygrad tinygrad/tinygrad a9069c177a9da9cca18593edf55acd2e6073cca6
+sources tinygrad a9069c177a
 use_library
 
 # tinygrad compiles host code with clang: the one that comes with Zig.
