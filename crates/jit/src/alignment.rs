@@ -124,7 +124,14 @@ impl<'a> Alignment<'a> {
             Compute::And(_) => a().max(b()),
             Compute::Mul(_) | Compute::Wide { add: false, .. } => product(),
             Compute::Mad(_) | Compute::Wide { add: true, .. } => product().min(source(2)),
-            _ => 0,
+            // Nothing is claimed of these.
+            Compute::High { .. } | Compute::Permute(_) | Compute::Not(_) | Compute::Lop3(_) => 0,
+            Compute::Funnel { .. } | Compute::Min { .. } | Compute::Max { .. } => 0,
+            Compute::Extend(Extend::Sign { .. }) | Compute::Halves | Compute::Pack64 | Compute::High32 => 0,
+            Compute::Compare { .. } | Compute::CompareFloat { .. } | Compute::CompareDouble { .. } => 0,
+            Compute::CompareShort { .. } | Compute::Integer(_) | Compute::Half(_) | Compute::Double(_) => 0,
+            Compute::Float(_) | Compute::Rounded(..) | Compute::Flushed(_) | Compute::Convert(_) => 0,
+            Compute::WideConvert(_) | Compute::Special(_) | Compute::Predicate(_) => 0,
         }
     }
 }

@@ -276,15 +276,22 @@ impl<'a> Classes<'a> {
             (Action::FrameAddress, _) => Class::UNIFORM,
             (Action::Compute(compute), Op::Alu(alu)) => self.computed(flow, at, compute, alu),
             (Action::Fused(number), _) => self.fused(flow, at, flow.fused[number as usize].reads()),
-            (Action::Load | Action::Poll, Op::Other(_, step)) => match &**step {
-                Step::Load(access) => match access.address.base.map(|base| source(base).0) {
+            (Action::Load | Action::Poll, Op::Other(_, step)) => {
+                let Step::Load(access) = &**step else { return Class::Varying };
+                match access.address.base.map(|base| source(base).0) {
                     Some(Class::UNIFORM) | None if access.bytes >= 4 => Class::UNIFORM,
                     Some(Class::Unknown) => Class::Unknown,
-                    _ => Class::Varying,
-                },
-                _ => Class::Varying,
-            },
-            _ => Class::Varying,
+                    Some(Class::Affine(_) | Class::HalfAffine(_) | Class::Varying) | None => Class::Varying,
+                }
+            }
+            // Nothing is claimed of what these write, if anything.
+            (Action::Nothing | Action::Loop | Action::Step | Action::Exchange | Action::Exit, _) => {
+                Class::Varying
+            }
+            (Action::Store | Action::StoreOwn | Action::Fence | Action::Branch, _) => Class::Varying,
+            (Action::LoadOwn | Action::Atomic, _) => Class::Varying,
+            // These actions have no such operations.
+            (Action::Compute(_) | Action::Load | Action::Poll, _) => Class::Varying,
         }
     }
 
@@ -378,7 +385,15 @@ impl<'a> Classes<'a> {
                 uniform.then_some(zero)
             }
             Compute::Lop3(_) | Compute::High { .. } | Compute::Funnel { .. } => uniform.then_some(zero),
-            _ => None,
+            // Sources that may wrap around.
+            Compute::Wide { .. } => None,
+            // Code for these is that of vectors: nothing is claimed.
+            Compute::Permute(_) | Compute::Select(_) | Compute::Halves | Compute::Pack64 => None,
+            Compute::High32 | Compute::Compare { .. } | Compute::CompareFloat { .. } => None,
+            Compute::CompareDouble { .. } | Compute::CompareShort { .. } | Compute::Integer(_) => None,
+            Compute::Half(_) | Compute::Double(_) | Compute::Float(_) | Compute::Rounded(..) => None,
+            Compute::Flushed(_) | Compute::Convert(_) | Compute::WideConvert(_) => None,
+            Compute::Special(_) | Compute::Predicate(_) => None,
         };
         affine.map_or_else(|| self.half_affine(flow, at, compute, alu), Class::Affine)
     }
@@ -430,7 +445,18 @@ impl<'a> Classes<'a> {
             Compute::Extend(Extend::Sign64) => Some(a).filter(|&a| small(a, true)),
             Compute::Extend(Extend::Zero64) => Some(a).filter(|&a| small(a, false)),
             Compute::Extend(Extend::Low32) => Some(narrow(a)),
-            _ => None,
+            // Nothing is claimed of these.
+            Compute::Wide { .. } | Compute::Extend(Extend::Field { .. } | Extend::Sign { .. }) => None,
+            Compute::Neg(_) | Compute::High { .. } | Compute::Permute(_) | Compute::Lop3(_) => None,
+            Compute::And(_) | Compute::Or(_) | Compute::Xor(_) | Compute::Not(_) => None,
+            Compute::Shr { .. } | Compute::Funnel { .. } | Compute::Min { .. } | Compute::Max { .. } => None,
+            Compute::Select(_) | Compute::Halves | Compute::Pack64 | Compute::High32 => None,
+            Compute::Compare { .. } | Compute::CompareFloat { .. } | Compute::CompareDouble { .. } => None,
+            Compute::CompareShort { .. } | Compute::Integer(_) | Compute::Half(_) | Compute::Double(_) => {
+                None
+            }
+            Compute::Float(_) | Compute::Rounded(..) | Compute::Flushed(_) | Compute::Convert(_) => None,
+            Compute::WideConvert(_) | Compute::Special(_) | Compute::Predicate(_) => None,
         };
         step.map_or(Class::Varying, Class::HalfAffine)
     }
@@ -496,11 +522,16 @@ impl<'a> Classes<'a> {
             None if !is_shift && steps.fit(self.zeros(flow, at, other)) => 0,
             None => return None,
         };
-        match compute {
-            Compute::And(_) => steps.through(|step| step & value),
-            Compute::Or(_) => steps.through(|step| step | value),
-            Compute::Xor(_) => steps.through(|step| step ^ value),
-            _ => steps.through(|step| step >> value.clamp(0, 63)),
+        if let Compute::And(_) = compute {
+            steps.through(|step| step & value)
+        } else if let Compute::Or(_) = compute {
+            steps.through(|step| step | value)
+        } else if let Compute::Xor(_) = compute {
+            steps.through(|step| step ^ value)
+        } else if is_shift {
+            steps.through(|step| step >> value.clamp(0, 63))
+        } else {
+            None
         }
     }
 }
@@ -552,10 +583,18 @@ fn special_class(special: Special, shape: Shape) -> Class {
         (Special::Tid(1), Rows::Whole) => Class::UNIFORM,
         (Special::Tid(1), Rows::Half) => Class::Affine(Steps { lane: 0, half: 1 }),
         (Special::Tid(2), _) if shape.third_axis_uniform => Class::UNIFORM,
-        (
-            Special::Ntid(_) | Special::Nctaid(_) | Special::Ctaid(_) | Special::WarpId | Special::NwarpId,
-            _,
-        ) => Class::UNIFORM,
-        _ => Class::Varying,
+        (Special::Tid(_), _) => Class::Varying,
+        (Special::Ntid(_) | Special::Nctaid(_) | Special::Ctaid(_), _) => Class::UNIFORM,
+        (Special::WarpId | Special::NwarpId, _) => Class::UNIFORM,
+        (Special::SmId | Special::NsmId | Special::GridId, _) => Class::Varying,
+        (Special::LanemaskEq | Special::LanemaskLe | Special::LanemaskLt, _) => Class::Varying,
+        (Special::LanemaskGe | Special::LanemaskGt, _) => Class::Varying,
+        (Special::Clock | Special::ClockHi | Special::Clock64, _) => Class::Varying,
+        (Special::GlobalTimer | Special::GlobalTimerLo | Special::GlobalTimerHi, _) => Class::Varying,
+        (Special::TotalSmemSize | Special::AggrSmemSize | Special::DynamicSmemSize, _) => Class::Varying,
+        (Special::ReservedSmem(_) | Special::CurrentGraphExec | Special::EnvReg(_), _) => Class::Varying,
+        (Special::ClusterId(_) | Special::NclusterId(_) | Special::ClusterCtaid(_), _) => Class::Varying,
+        (Special::ClusterNctaid(_) | Special::ClusterCtarank, _) => Class::Varying,
+        (Special::ClusterNctarank | Special::IsExplicitCluster | Special::Pm(_), _) => Class::Varying,
     }
 }

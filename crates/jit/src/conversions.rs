@@ -69,8 +69,15 @@ impl Convert {
     /// Whether its source is of f32, and any NaN as good as the canonical one.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn takes_any_nan(self) -> bool {
-        use Convert::{Clamp, FromBf16, FromF16, FromLow, FromS32, FromU32};
-        !matches!(self, FromS32 | FromU32 | FromLow { .. } | FromF16 | FromBf16 | Clamp { .. })
+        use Convert::{
+            Clamp, FromBf16, FromF16, FromLow, FromS32, FromU32, Saturate, ToBf16, ToBf16Pair, ToF16,
+        };
+        use Convert::{ToF16Pair, ToLow, ToS32, ToU32, Whole};
+        match self {
+            FromS32 | FromU32 | FromLow { .. } | FromF16 | FromBf16 | Clamp { .. } => false,
+            ToS32(_) | ToU32(_) | ToLow { .. } | Whole(_) | Saturate => true,
+            ToF16 | ToBf16 | ToF16Pair | ToBf16Pair => true,
+        }
     }
 }
 
@@ -104,14 +111,28 @@ pub(crate) enum WideConvert {
 impl WideConvert {
     /// Whether source and result have the same width.
     pub(crate) fn is_elementwise(self) -> bool {
-        use WideConvert::{DoubleOfInteger, IntegerOfDouble, Whole};
-        matches!(self, DoubleOfInteger { .. } | IntegerOfDouble { .. } | Whole(_))
+        use WideConvert::{
+            DoubleOfInteger, DoubleOfSingle, DoubleOfWord, Field, IntegerOfDouble, IntegerOfSingle,
+        };
+        use WideConvert::{OfLow, SingleOfDouble, SingleOfInteger, Whole, WordOfDouble};
+        match self {
+            DoubleOfInteger { .. } | IntegerOfDouble { .. } | Whole(_) => true,
+            DoubleOfWord { .. } | DoubleOfSingle | SingleOfDouble(_) | SingleOfInteger { .. } => false,
+            WordOfDouble { .. } | IntegerOfSingle { .. } | OfLow { .. } | Field { .. } => false,
+        }
     }
 
     /// Whether only AVX-512 has an instruction for it.
     pub(crate) fn needs_avx512(self) -> bool {
-        use WideConvert::{IntegerOfDouble, IntegerOfSingle, SingleOfInteger};
-        matches!(self, IntegerOfDouble { .. } | IntegerOfSingle { .. } | SingleOfInteger { .. })
+        use WideConvert::{
+            DoubleOfInteger, DoubleOfSingle, DoubleOfWord, Field, IntegerOfDouble, IntegerOfSingle,
+        };
+        use WideConvert::{OfLow, SingleOfDouble, SingleOfInteger, Whole, WordOfDouble};
+        match self {
+            IntegerOfDouble { .. } | IntegerOfSingle { .. } | SingleOfInteger { .. } => true,
+            DoubleOfWord { .. } | DoubleOfInteger { .. } | DoubleOfSingle | SingleOfDouble(_) => false,
+            WordOfDouble { .. } | Whole(_) | OfLow { .. } | Field { .. } => false,
+        }
     }
 }
 

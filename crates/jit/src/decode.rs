@@ -2,19 +2,15 @@
 
 use crate::Level;
 use crate::buffers::{Buffer, pooled};
-use crate::conversions::{Conversion, conversion};
 pub(crate) use crate::conversions::{Convert, Extend, WideConvert};
+use crate::forms::instruction;
 pub(crate) use crate::functions::{Float, Half, Rounding, Special};
-use crate::functions::{half, special};
 pub(crate) use crate::integers::Integer;
-use crate::integers::integer as other_integer;
 use crate::memory::{is_own, is_pair, is_plain_atomic, is_plain_load, is_plain_store};
 use softwarp_ir::{
-    Alu, AluOp, AsyncOp, Class, FrameAddress, Function, Guard, Immediate, MatrixOp, Op, Slot, Step, WarpOp,
-    WarpOpKind,
+    Alu, AluOp, AsyncOp, Class, FrameAddress, Function, Guard, MatrixOp, Op, Slot, Step, WarpOp, WarpOpKind,
 };
-use softwarp_isa::Type;
-use softwarp_isa::instruction::{InstructionForm, Modifier, Opcode};
+use softwarp_isa::instruction::Opcode;
 use softwarp_units::alu::simple::Simple;
 
 /// What compiled code does for an operation.
@@ -62,20 +58,27 @@ impl Action {
         match self {
             Action::Compute(compute) => compute.is_elementwise(),
             Action::Copy(..) | Action::Fused(_) => true,
-            _ => false,
+            Action::Nothing | Action::Branch | Action::Exit | Action::Fence | Action::FrameAddress => false,
+            Action::Load | Action::Poll | Action::Store | Action::LoadOwn | Action::StoreOwn => false,
+            Action::Loop | Action::Step | Action::Atomic | Action::Exchange => false,
         }
     }
 
     /// Whether compiled code is left at an operation always or often: a block begins behind it.
     pub(crate) fn may_always_leave(self, op: &Op) -> bool {
-        match (self, op) {
-            (Action::Step, Op::Other(_, step)) => match &**step {
-                // Lanes that wait go first, or lanes wait for others.
-                Step::Atomic(_) | Step::Warp(_) => true,
-                Step::Load(access) => access.order.is_strong(),
-                _ => false,
+        match self {
+            Action::Exit => true,
+            Action::Step => match op {
+                Op::Other(_, step) => waits_in_interpreter(step),
+                Op::Alu(_) | Op::Branch(..) => false,
             },
-            _ => self == Action::Exit,
+            Action::Nothing | Action::Copy(..) | Action::Compute(_) | Action::Fused(_) | Action::Loop => {
+                false
+            }
+            Action::Load | Action::Poll | Action::Store | Action::LoadOwn | Action::StoreOwn => false,
+            Action::FrameAddress | Action::Atomic | Action::Fence | Action::Exchange | Action::Branch => {
+                false
+            }
         }
     }
 }
@@ -234,27 +237,41 @@ pub(crate) enum PredicateOp {
 
 impl Compute {
     fn is_elementwise(self) -> bool {
+        use Width::{W32, W64};
         match self {
-            Compute::Integer(integer) => return integer.is_elementwise(),
-            Compute::WideConvert(convert) => return convert.is_elementwise(),
-            _ => {}
+            Compute::Integer(integer) => integer.is_elementwise(),
+            Compute::WideConvert(convert) => convert.is_elementwise(),
+            Compute::Shl(width) | Compute::Shr { width, .. } => width == W32,
+            // Source and result differ in width.
+            Compute::Extend(Extend::Sign64 | Extend::Zero64 | Extend::Low32) => false,
+            Compute::Wide { .. } | Compute::Pack64 | Compute::High32 => false,
+            Compute::Extend(Extend::Field { .. } | Extend::Sign { .. }) => true,
+            Compute::Copy(W32 | W64) | Compute::Add(_) | Compute::Sub(_) | Compute::Neg(_) => true,
+            Compute::Mul(_) | Compute::High { .. } | Compute::Mad(_) | Compute::Permute(_) => true,
+            Compute::And(_) | Compute::Or(_) | Compute::Xor(_) | Compute::Not(_) | Compute::Lop3(_) => true,
+            Compute::Funnel { .. } | Compute::Min { .. } | Compute::Max { .. } | Compute::Select(_) => true,
+            Compute::Halves | Compute::Half(_) | Compute::Double(_) | Compute::Float(_) => true,
+            Compute::Rounded(..) | Compute::Flushed(_) | Compute::Convert(_) | Compute::Special(_) => true,
+            Compute::Compare { .. } | Compute::CompareFloat { .. } | Compute::CompareDouble { .. } => true,
+            Compute::CompareShort { .. } | Compute::Predicate(_) => true,
         }
-        !matches!(
-            self,
-            Compute::Wide { .. }
-                | Compute::Extend(Extend::Sign64 | Extend::Zero64 | Extend::Low32)
-                | Compute::Pack64
-                | Compute::High32
-                | Compute::Shl(Width::W64)
-                | Compute::Shr { width: Width::W64, .. }
-        )
     }
 
     /// Whether a level has instructions for it.
     fn has_code(self, level: Level) -> bool {
         match self {
             Compute::WideConvert(convert) => level == Level::Avx512 || !convert.needs_avx512(),
-            _ => true,
+            Compute::Copy(_) | Compute::Add(_) | Compute::Sub(_) | Compute::Neg(_) | Compute::Mul(_) => true,
+            Compute::High { .. } | Compute::Permute(_) | Compute::Mad(_) | Compute::Wide { .. } => true,
+            Compute::And(_) | Compute::Or(_) | Compute::Xor(_) | Compute::Not(_) | Compute::Lop3(_) => true,
+            Compute::Shl(_) | Compute::Shr { .. } | Compute::Funnel { .. } | Compute::Select(_) => true,
+            Compute::Min { .. } | Compute::Max { .. } | Compute::Extend(_) | Compute::Halves => true,
+            Compute::Pack64 | Compute::High32 | Compute::Compare { .. } | Compute::CompareFloat { .. } => {
+                true
+            }
+            Compute::CompareDouble { .. } | Compute::CompareShort { .. } | Compute::Integer(_) => true,
+            Compute::Half(_) | Compute::Double(_) | Compute::Float(_) | Compute::Rounded(..) => true,
+            Compute::Flushed(_) | Compute::Convert(_) | Compute::Special(_) | Compute::Predicate(_) => true,
         }
     }
 }
@@ -323,7 +340,27 @@ fn is_performed(step: &Step) -> bool {
         Step::Asynchronous(op) => matches!(op, AsyncOp::Copy(_)),
         Step::Load(_) | Step::Store(_) | Step::Atomic(_) => true,
         Step::Special(_) | Step::Texture(_) | Step::Warp(_) => true,
-        _ => false,
+        Step::Return | Step::Exit | Step::Trap | Step::Breakpoint | Step::Yield | Step::Switch(_) => false,
+        Step::Call(_) | Step::FrameAddress(_) | Step::Alloca(_) => false,
+        Step::StackSave(_) | Step::StackRestore(_) | Step::Fence(_) | Step::Barrier(_) => false,
+        Step::Multimem(_) | Step::Group(_) | Step::Cluster(_) | Step::TensorCore(_) => false,
+    }
+}
+
+/// Whether lanes that wait go first at an operation that the interpreter performs, or lanes wait for others.
+fn waits_in_interpreter(step: &Step) -> bool {
+    match step {
+        Step::Atomic(_) | Step::Warp(_) => true,
+        Step::Load(access) => access.order.is_strong(),
+        // These are performed at once.
+        Step::Store(_) | Step::Special(_) | Step::Texture(_) | Step::Matrix(_) | Step::Asynchronous(_) => {
+            false
+        }
+        // These are not performed so ([`is_performed`]).
+        Step::Return | Step::Exit | Step::Trap | Step::Breakpoint | Step::Yield | Step::Switch(_) => true,
+        Step::Call(_) | Step::FrameAddress(_) | Step::Alloca(_) => true,
+        Step::StackSave(_) | Step::StackRestore(_) | Step::Fence(_) | Step::Barrier(_) => true,
+        Step::Multimem(_) | Step::Group(_) | Step::Cluster(_) | Step::TensorCore(_) => true,
     }
 }
 
@@ -349,6 +386,7 @@ pub(crate) fn value_of(list: &[(u32, u32)], slot: Slot) -> Option<u32> {
 /// Whether an operation among lanes has code: shuffles within constant bounds, votes, and reductions of integers, unless some
 /// lanes are not named.
 fn is_exchange(function: &Function, op: &WarpOp) -> bool {
+    use WarpOpKind::{ActiveMask, Elect, MatchAll32, MatchAll64, MatchAny32, MatchAny64, ReduxF32};
     use WarpOpKind::{
         ReduxAdd, ReduxAnd, ReduxMaxS32, ReduxMaxU32, ReduxMinS32, ReduxMinU32, ReduxOr, ReduxXor,
     };
@@ -362,7 +400,8 @@ fn is_exchange(function: &Function, op: &WarpOp) -> bool {
         Sync | VoteAll | VoteAny | VoteBallot | VoteUni => true,
         ReduxAdd | ReduxAnd | ReduxOr | ReduxXor => true,
         ReduxMinS32 | ReduxMinU32 | ReduxMaxS32 | ReduxMaxU32 => true,
-        _ => false,
+        MatchAny32 | MatchAny64 | MatchAll32 | MatchAll64 => false,
+        ReduxF32 { .. } | ActiveMask | Elect => false,
     }
 }
 
@@ -398,7 +437,11 @@ fn compute(function: &Function, alu: &Alu) -> Option<Compute> {
             Simple::Add64 => Compute::Add(W64),
             Simple::Sub32 => Compute::Sub(W32),
             Simple::Sub64 => Compute::Sub(W64),
-            _ => return None,
+            // Other fields, widths and numbers of sources.
+            Simple::Extract32(_) | Simple::Extract64(_) | Simple::Pack32(_) | Simple::Pack64(_) => {
+                return None;
+            }
+            Simple::Sign32(_) | Simple::Sign64(_) | Simple::Inside { .. } => return None,
         }),
         AluOp::Instruction(form, _) if form.opcode == Opcode::Prmt && form.modifiers.is_empty() => {
             Some(match constant(function, alu.s.get(2)?) {
@@ -408,199 +451,4 @@ fn compute(function: &Function, alu: &Alu) -> Option<Compute> {
         }
         AluOp::Instruction(form, immediate) => instruction(form, *immediate, alu),
     }
-}
-
-fn instruction(form: &InstructionForm, immediate: Immediate, alu: &Alu) -> Option<Compute> {
-    let ty = *form.types.first()?;
-    let modifiers = form.modifiers.as_slice();
-    let width = match ty {
-        Type::B16 | Type::U16 | Type::S16 | Type::B32 | Type::U32 | Type::S32 | Type::F32 => Some(Width::W32),
-        Type::B64 | Type::U64 | Type::S64 | Type::F64 => Some(Width::W64),
-        _ => None,
-    };
-    let signed = matches!(ty, Type::S32 | Type::S64);
-    let integer = matches!(ty, Type::U32 | Type::S32 | Type::U64 | Type::S64);
-    let bits = matches!(ty, Type::B32 | Type::B64);
-    // 16-bit words have zeros above.
-    let short = matches!(ty, Type::B16 | Type::U16);
-    if ty == Type::Pred {
-        return predicate(form, alu);
-    }
-    Some(match (form.opcode, modifiers) {
-        (Opcode::Setp, _) => return comparison(form, alu),
-        (Opcode::Cvt, _) => match conversion(form)? {
-            Conversion::Copy32 => Compute::Copy(Width::W32),
-            Conversion::Copy64 => Compute::Copy(Width::W64),
-            Conversion::Extend(extend) => Compute::Extend(extend),
-            Conversion::Short(convert) => Compute::Convert(convert),
-            Conversion::Wide(convert) => Compute::WideConvert(convert),
-        },
-        (Opcode::Selp, []) if form.types.len() == 1 => Compute::Select(width?),
-        (Opcode::Add, []) if integer => Compute::Add(width?),
-        (Opcode::Sub, []) if integer => Compute::Sub(width?),
-        (Opcode::Neg, []) if integer => Compute::Neg(width?),
-        (Opcode::Mul, [Modifier::Lo]) if integer => Compute::Mul(width?),
-        (Opcode::Mul, [Modifier::Hi]) if matches!(ty, Type::U32 | Type::S32) => Compute::High { signed },
-        (Opcode::Mad, [Modifier::Lo]) if integer => Compute::Mad(width?),
-        (Opcode::Mul, [Modifier::Wide]) if matches!(ty, Type::U32 | Type::S32) => {
-            Compute::Wide { signed, add: false }
-        }
-        (Opcode::Mad, [Modifier::Wide]) if matches!(ty, Type::U32 | Type::S32) => {
-            Compute::Wide { signed, add: true }
-        }
-        (Opcode::Mul, [Modifier::Wide]) if ty == Type::U16 => Compute::Mul(Width::W32),
-        (Opcode::Mad, [Modifier::Wide]) if ty == Type::U16 => Compute::Mad(Width::W32),
-        (Opcode::Min, []) if integer || short => Compute::Min { width: width?, signed },
-        (Opcode::Max, []) if integer || short => Compute::Max { width: width?, signed },
-        (Opcode::And, []) if bits || short => Compute::And(width?),
-        (Opcode::Or, []) if bits || short => Compute::Or(width?),
-        (Opcode::Xor, []) if bits || short => Compute::Xor(width?),
-        (Opcode::Not, []) if bits => Compute::Not(width?),
-        (Opcode::Lop3, []) if ty == Type::B32 => match immediate {
-            Immediate::Lut(lut) => Compute::Lop3(lut),
-            _ => return None,
-        },
-        (Opcode::Shf, [direction, Modifier::Wrap]) if ty == Type::B32 => {
-            Compute::Funnel { left: *direction == Modifier::L }
-        }
-        (Opcode::Shl, []) if bits => Compute::Shl(width?),
-        (Opcode::Shr, []) if bits || integer || short => Compute::Shr { width: width?, signed },
-        (opcode, &[direction]) if ty == Type::F32 && Rounding::directed(direction).is_some() => {
-            Compute::Rounded(rounded(opcode)?, Rounding::directed(direction)?)
-        }
-        (Opcode::Copysign, _) => return other_integer(form).map(Compute::Integer),
-        (opcode, _) if form.types.len() == 1 && ty == Type::F32 => return float(opcode, modifiers, alu),
-        (opcode, _) if form.types.len() == 1 && ty == Type::F64 => match float(opcode, modifiers, alu)? {
-            Compute::Float(float) => Compute::Double(float),
-            _ => return None,
-        },
-        _ => {
-            return half(form).map(Compute::Half).or_else(|| other_integer(form).map(Compute::Integer));
-        }
-    })
-}
-
-fn float(opcode: Opcode, modifiers: &[Modifier], alu: &Alu) -> Option<Compute> {
-    if let [kept @ .., Modifier::Ftz] = modifiers
-        && !kept.contains(&Modifier::Approx)
-        && !kept.contains(&Modifier::Full)
-    {
-        return match float(opcode, kept, alu)? {
-            Compute::Float(float) => Some(Compute::Flushed(float)),
-            _ => None,
-        };
-    }
-    let nearest = matches!(modifiers, [] | [Modifier::Rn]);
-    let bare = modifiers.is_empty();
-    if modifiers.contains(&Modifier::Approx) || modifiers.contains(&Modifier::Full) {
-        return special(opcode, modifiers).map(Compute::Special);
-    }
-    Some(Compute::Float(match opcode {
-        Opcode::Add if nearest => Float::Add,
-        Opcode::Sub if nearest => Float::Sub,
-        Opcode::Mul if nearest => Float::Mul,
-        Opcode::Fma | Opcode::Mad if nearest => Float::Fma,
-        Opcode::Div if modifiers == [Modifier::Rn] => Float::Div,
-        Opcode::Rcp if modifiers == [Modifier::Rn] => Float::Rcp,
-        Opcode::Sqrt if modifiers == [Modifier::Rn] => Float::Sqrt,
-        Opcode::Neg if bare => Float::Neg,
-        Opcode::Abs if bare => Float::Abs,
-        Opcode::Min if bare && alu.s.count() == 2 => Float::Min,
-        Opcode::Max if bare && alu.s.count() == 2 => Float::Max,
-        _ => return None,
-    }))
-}
-
-/// The arithmetic of f32 that may have a rounding other than to nearest.
-fn rounded(opcode: Opcode) -> Option<Float> {
-    Some(match opcode {
-        Opcode::Add => Float::Add,
-        Opcode::Sub => Float::Sub,
-        Opcode::Mul => Float::Mul,
-        Opcode::Fma | Opcode::Mad => Float::Fma,
-        Opcode::Div => Float::Div,
-        Opcode::Rcp => Float::Rcp,
-        Opcode::Sqrt => Float::Sqrt,
-        _ => return None,
-    })
-}
-
-fn predicate(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
-    if !form.modifiers.is_empty() {
-        return None;
-    }
-    Some(Compute::Predicate(match form.opcode {
-        Opcode::And => PredicateOp::And,
-        Opcode::Or => PredicateOp::Or,
-        Opcode::Xor => PredicateOp::Xor,
-        Opcode::Not => PredicateOp::Not,
-        _ => return None,
-    }))
-}
-
-fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
-    let (&operator, rest) = form.modifiers.split_first()?;
-    let &[ty] = form.types.as_slice() else { return None };
-    let (rest, ftz) = match rest {
-        [kept @ .., Modifier::Ftz] => (kept, true),
-        all => (all, false),
-    };
-    let combine = match rest {
-        [] => Combine::Nothing,
-        [Modifier::And] => Combine::And,
-        [Modifier::Or] => Combine::Or,
-        [Modifier::Xor] => Combine::Xor,
-        _ => return None,
-    };
-    if matches!(ty, Type::F32 | Type::F64 | Type::F16 | Type::Bf16) {
-        // The predicates of vcmpps that raise no exceptions.
-        let predicate = match operator {
-            Modifier::Eq => 0x00,
-            Modifier::Lt => 0x11,
-            Modifier::Le => 0x12,
-            Modifier::Nan => 0x03,
-            Modifier::Neu => 0x04,
-            Modifier::Geu => 0x15,
-            Modifier::Gtu => 0x16,
-            Modifier::Num => 0x07,
-            Modifier::Equ => 0x08,
-            Modifier::Ltu => 0x19,
-            Modifier::Leu => 0x1a,
-            Modifier::Ne => 0x0c,
-            Modifier::Ge => 0x1d,
-            Modifier::Gt => 0x1e,
-            _ => return None,
-        };
-        return match ty {
-            Type::F64 | Type::F16 | Type::Bf16 if ftz => None,
-            Type::F16 => Some(Compute::CompareShort { of: ShortType::F16, predicate, combine }),
-            Type::Bf16 => Some(Compute::CompareShort { of: ShortType::Bf16, predicate, combine }),
-            Type::F64 => Some(Compute::CompareDouble { predicate, combine }),
-            _ => Some(Compute::CompareFloat { predicate, combine, ftz }),
-        };
-    }
-    if ftz {
-        return None;
-    }
-    let (width, signed) = match ty {
-        Type::B16 | Type::U16 | Type::B32 | Type::U32 => (Width::W32, false),
-        Type::S16 => (Width::W32, false),
-        Type::S32 => (Width::W32, true),
-        Type::B64 | Type::U64 => (Width::W64, false),
-        Type::S64 => (Width::W64, true),
-        _ => return None,
-    };
-    let order = match operator {
-        Modifier::Eq => Order::Eq,
-        Modifier::Ne => Order::Ne,
-        Modifier::Lt | Modifier::Lo => Order::Lt,
-        Modifier::Le | Modifier::Ls => Order::Le,
-        Modifier::Gt | Modifier::Hi => Order::Gt,
-        Modifier::Ge | Modifier::Hs => Order::Ge,
-        _ => return None,
-    };
-    if ty == Type::S16 && !matches!(order, Order::Eq | Order::Ne) {
-        return Some(Compute::CompareShort { of: ShortType::S16, predicate: order.predicate(), combine });
-    }
-    Some(Compute::Compare { width, signed, order, combine })
 }

@@ -69,7 +69,18 @@ fn table(compute: Compute) -> Option<u8> {
         Compute::Xor(_) => a ^ b,
         Compute::Not(_) => !a,
         Compute::Lop3(table) => table,
-        _ => return None,
+        Compute::Copy(_) | Compute::Add(_) | Compute::Sub(_) | Compute::Neg(_) | Compute::Mul(_) => {
+            return None;
+        }
+        Compute::High { .. } | Compute::Permute(_) | Compute::Mad(_) | Compute::Wide { .. } => return None,
+        Compute::Shl(_) | Compute::Shr { .. } | Compute::Funnel { .. } | Compute::Min { .. } => return None,
+        Compute::Max { .. } | Compute::Select(_) | Compute::Extend(_) | Compute::Halves => return None,
+        Compute::Pack64 | Compute::High32 | Compute::Compare { .. } => return None,
+        Compute::CompareFloat { .. } | Compute::CompareDouble { .. } => return None,
+        Compute::CompareShort { .. } | Compute::Integer(_) | Compute::Half(_) => return None,
+        Compute::Double(_) | Compute::Float(_) | Compute::Rounded(..) | Compute::Flushed(_) => return None,
+        Compute::Convert(_) | Compute::WideConvert(_) => return None,
+        Compute::Special(_) | Compute::Predicate(_) => return None,
     })
 }
 
@@ -89,16 +100,41 @@ fn is_product(compute: Compute) -> bool {
 fn stays(action: Action) -> bool {
     match action {
         Action::Nothing | Action::Copy(..) => true,
-        Action::Compute(compute) => match compute {
-            // Code checks that affine sources do not wrap around.
-            Compute::Extend(extend) => !matches!(extend, Extend::Sign64 | Extend::Zero64),
-            Compute::Wide { .. } | Compute::Special(_) | Compute::Flushed(_) => false,
-            Compute::Convert(_) | Compute::WideConvert(_) => false,
-            Compute::Integer(integer) => !matches!(integer, Integer::DivideWide { .. }),
-            Compute::CompareFloat { ftz, .. } => !ftz,
-            _ => true,
+        Action::Compute(compute) => computes_in_place(compute),
+        Action::Fused(_) | Action::Loop | Action::Load | Action::Poll | Action::Store => false,
+        Action::LoadOwn | Action::StoreOwn | Action::FrameAddress | Action::Atomic | Action::Fence => false,
+        Action::Exchange | Action::Step | Action::Branch | Action::Exit => false,
+    }
+}
+
+/// Whether the code of arithmetic never leaves compiled code, and never calls the interpreter.
+fn computes_in_place(compute: Compute) -> bool {
+    match compute {
+        // Code checks that affine sources do not wrap around.
+        Compute::Extend(Extend::Sign64 | Extend::Zero64) | Compute::Wide { .. } => false,
+        Compute::Extend(Extend::Low32 | Extend::Field { .. } | Extend::Sign { .. }) => true,
+        // The interpreter does rare inputs.
+        Compute::Special(_) | Compute::Flushed(_) => false,
+        Compute::Convert(_) | Compute::WideConvert(_) => false,
+        Compute::CompareFloat { ftz, .. } => !ftz,
+        Compute::Integer(integer) => match integer {
+            Integer::DivideWide { .. } => false,
+            Integer::Short(_) | Integer::Extract { .. } | Integer::Insert { .. } => true,
+            Integer::Population { .. } | Integer::LeadingZeros { .. } | Integer::Highest { .. } => true,
+            Integer::Magnitude { .. } | Integer::HighSum { .. } | Integer::HighWide { .. } => true,
+            Integer::Divide { .. } | Integer::Dot { .. } | Integer::Permute => true,
+            Integer::Distance { .. } | Integer::CopySign { .. } | Integer::Reverse { .. } => true,
+            Integer::Ones { .. } | Integer::LowBits { .. } | Integer::Carry(_) => true,
+            Integer::FunnelClamped { .. } => true,
         },
-        _ => false,
+        Compute::Copy(_) | Compute::Add(_) | Compute::Sub(_) | Compute::Neg(_) | Compute::Mul(_) => true,
+        Compute::High { .. } | Compute::Permute(_) | Compute::Mad(_) | Compute::Lop3(_) => true,
+        Compute::And(_) | Compute::Or(_) | Compute::Xor(_) | Compute::Not(_) => true,
+        Compute::Shl(_) | Compute::Shr { .. } | Compute::Funnel { .. } | Compute::Select(_) => true,
+        Compute::Min { .. } | Compute::Max { .. } | Compute::Halves | Compute::Pack64 => true,
+        Compute::High32 | Compute::Compare { .. } | Compute::CompareDouble { .. } => true,
+        Compute::CompareShort { .. } | Compute::Half(_) | Compute::Double(_) | Compute::Float(_) => true,
+        Compute::Rounded(..) | Compute::Predicate(_) => true,
     }
 }
 
@@ -202,13 +238,12 @@ impl<'a> Fuser<'a> {
         let (mut first, mut logic, mut products, mut high) = (None, 0, 0, false);
         for (op, action) in actions.iter().enumerate() {
             let Action::Compute(compute) = *action else { continue };
-            match compute {
-                Compute::And(_) | Compute::Or(_) | Compute::Xor(_) | Compute::Not(_) | Compute::Lop3(_) => {
-                    logic += 1;
-                }
-                Compute::Mul(Width::W32) => products += 1,
-                Compute::High { .. } => (products, high) = (products + 1, true),
-                _ => continue,
+            if table(compute).is_some() {
+                logic += 1;
+            } else if is_product(compute) {
+                (products, high) = (products + 1, high || matches!(compute, Compute::High { .. }));
+            } else {
+                continue;
             }
             first = first.or(Some(op));
         }
@@ -366,10 +401,7 @@ impl<'a> Fuser<'a> {
     fn product(&mut self, compute: Compute, (op, alu): (usize, &Alu), segment: u32, halves: &mut Vec<Half>) {
         let (Some(d), Some(a), Some(b)) = (alu.d.get(0), alu.s.get(0), alu.s.get(1)) else { return };
         let sources = [self.value(a), self.value(b)];
-        let high = match compute {
-            Compute::High { signed } => Some(signed),
-            _ => None,
-        };
+        let high = if let Compute::High { signed } = compute { Some(signed) } else { None };
         let touched = self.current[self.index(d)].1;
         let first = halves.iter_mut().rev().take(NEAR).find(|first| {
             let same = first.sources == sources || first.sources == [sources[1], sources[0]];
@@ -411,7 +443,7 @@ impl<'a> Fuser<'a> {
     fn result(&self, op: usize) -> Option<Slot> {
         match &self.function.ops[op] {
             Op::Alu(alu) => alu.d.get(0),
-            _ => None,
+            Op::Branch(..) | Op::Other(..) => None,
         }
     }
 

@@ -50,7 +50,7 @@ impl Group {
             Memory::Shared | Memory::Kernel => true,
             Memory::Global => first.base.is_some(),
             Memory::Constant => first.base.is_some() || least.div_euclid(BANK) == most.div_euclid(BANK),
-            _ => false,
+            Memory::Generic | Memory::Cluster | Memory::Local | Memory::Frame | Memory::Function => false,
         }
     }
 }
@@ -144,10 +144,7 @@ impl Groups {
 /// A load or store.
 fn access(function: &Function, op: usize) -> Option<&Access> {
     let Op::Other(Guard::ALWAYS, step) = &function.ops[op] else { return None };
-    match &**step {
-        Step::Load(access) | Step::Store(access) => Some(access),
-        _ => None,
-    }
+    if let Step::Load(access) | Step::Store(access) = &**step { Some(access) } else { None }
 }
 
 fn offset_of(function: &Function, op: usize) -> Option<i64> {

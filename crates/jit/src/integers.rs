@@ -109,15 +109,16 @@ impl Integer {
 
     /// Whether each lane's result may be written as soon as the lane's sources are read.
     pub(crate) fn is_elementwise(self) -> bool {
-        use Integer::{Extract, Highest, Insert, LeadingZeros, Population};
-        !matches!(
-            self,
-            Extract { wide: true, .. }
-                | Insert { wide: true }
-                | Population { wide: true }
-                | LeadingZeros { wide: true }
-                | Highest { wide: true, .. }
-        )
+        match self {
+            // Words of 64 bits give results of 32 bits, or take amounts of 32 bits.
+            Integer::Extract { wide, .. } | Integer::Insert { wide } | Integer::Population { wide } => !wide,
+            Integer::LeadingZeros { wide } | Integer::Highest { wide, .. } => !wide,
+            Integer::Short(_) | Integer::Magnitude { .. } | Integer::HighSum { .. } => true,
+            Integer::HighWide { .. } | Integer::Divide { .. } | Integer::DivideWide { .. } => true,
+            Integer::Dot { .. } | Integer::Permute | Integer::Distance { .. } => true,
+            Integer::CopySign { .. } | Integer::Reverse { .. } | Integer::Ones { .. } => true,
+            Integer::LowBits { .. } | Integer::Carry(_) | Integer::FunnelClamped { .. } => true,
+        }
     }
 }
 

@@ -50,7 +50,7 @@ impl Kept {
         if let Class::Affine(steps) = self.class {
             let first = match self.place {
                 Place::Scalar(register) => Some(context.saved_scalars[usize::from(register)]),
-                _ => None,
+                Place::Frame | Place::Vector(_) | Place::Halves => None,
             };
             return fill(frame, self.slot, first, steps);
         }

@@ -36,6 +36,14 @@
 //! ```
 //!
 //! `unsafe` is in `code.rs` alone, and in the types of functions that compiled code calls (`context.rs`).
+//!
+//! **Exhaustive matches.** What an analysis claims about an operation, and what code does for it, is said operation by
+//! operation: a new one does not compile until each analysis has said what it is. `clippy::wildcard_enum_match_arm` holds
+//! this; where it is allowed, the reason says why a wildcard cannot be wrong there. A wildcard behind several things that
+//! are matched at once, which the lint does not see, gives the answer that claims nothing, or an error: the function is then
+//! interpreted.
+
+#![warn(clippy::wildcard_enum_match_arm)]
 
 #[cfg(target_arch = "x86_64")]
 mod alignment;
@@ -63,6 +71,8 @@ mod emit;
 #[cfg(target_arch = "x86_64")]
 mod flow;
 #[cfg(target_arch = "x86_64")]
+mod forms;
+#[cfg(target_arch = "x86_64")]
 mod functions;
 #[cfg(target_arch = "x86_64")]
 mod fuse;
@@ -75,6 +85,8 @@ mod kept;
 #[cfg(target_arch = "x86_64")]
 mod listing;
 mod memory;
+#[cfg(target_arch = "x86_64")]
+pub mod passes;
 #[cfg(target_arch = "x86_64")]
 mod places;
 #[cfg(target_arch = "x86_64")]

@@ -12,7 +12,14 @@ pub(crate) fn is_pair(op: &Op) -> bool {
             }
             Step::Atomic(atomic) => atomic.ty.bits() > 64,
             Step::Asynchronous(AsyncOp::Store(store)) => store.bytes == 16,
-            _ => false,
+            // The others have no registers of 128 bits.
+            Step::Return | Step::Exit | Step::Trap | Step::Breakpoint | Step::Yield | Step::Switch(_) => {
+                false
+            }
+            Step::Call(_) | Step::Special(_) | Step::FrameAddress(_) | Step::Alloca(_) => false,
+            Step::StackSave(_) | Step::StackRestore(_) | Step::Fence(_) | Step::Barrier(_) => false,
+            Step::Warp(_) | Step::Multimem(_) | Step::Group(_) | Step::Texture(_) | Step::Cluster(_) => false,
+            Step::Asynchronous(_) | Step::Matrix(_) | Step::TensorCore(_) => false,
         },
         Op::Alu(alu) => alu.op.form().is_some_and(|form| form.types.contains(&Type::B128)),
         Op::Branch(..) => false,
@@ -40,7 +47,8 @@ pub(crate) fn is_own(access: &Access, is_load: bool) -> bool {
     let place = match address.memory {
         Memory::Local => address.base.is_some_and(Slot::is_wide),
         Memory::Frame | Memory::Function => address.base.is_none(),
-        _ => false,
+        Memory::Generic | Memory::Global | Memory::Constant | Memory::Kernel => false,
+        Memory::Shared | Memory::Cluster => false,
     };
     let sizes = has_plain_size(access) || is_load && widens(access);
     place && sizes && has_registers(access) && i32::try_from(address.offset).is_ok()
@@ -69,7 +77,8 @@ pub(crate) fn is_plain_atomic(atomic: &Atomic) -> bool {
     let base = match address.memory {
         Memory::Shared => true,
         Memory::Global | Memory::Generic => address.base.is_none_or(Slot::is_wide),
-        _ => false,
+        Memory::Constant | Memory::Kernel | Memory::Function => false,
+        Memory::Cluster | Memory::Local | Memory::Frame => false,
     };
     let wide = ty.bits() == 64;
     let fits = |slot: &Option<Slot>| slot.is_some_and(|slot| slot.is_wide() == wide);

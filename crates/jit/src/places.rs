@@ -92,7 +92,7 @@ pub(crate) fn places(
                 both = merged(live, held);
                 &both
             }
-            _ => live,
+            Mode::Uniform | Mode::Masked => live,
         };
         let wide = flow.webs[web].is_wide();
         let is_vector = classes.webs[web].is_vector();

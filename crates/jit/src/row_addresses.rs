@@ -139,18 +139,18 @@ impl<'a> Finder<'a> {
         let start = self.flow.blocks[self.flow.block_of[access]].start;
         let sum = access.checked_sub(1).filter(|&sum| sum >= start && self.only_feeds(sum, access, last))?;
         let (alu, compute) = self.arithmetic(sum)?;
-        let (product, base) = match compute {
-            Compute::Wide { add: true, .. } => (sum, alu.s.get(2)?),
-            Compute::Add(Width::W64) => {
-                let product = sum.checked_sub(1).filter(|&product| product >= start)?;
-                let (a, b) = (alu.s.get(0)?, alu.s.get(1)?);
-                match () {
-                    () if self.only_feeds(product, sum, a) => (product, b),
-                    () if self.only_feeds(product, sum, b) => (product, a),
-                    () => return None,
-                }
+        let (product, base) = if let Compute::Wide { add: true, .. } = compute {
+            (sum, alu.s.get(2)?)
+        } else if compute == Compute::Add(Width::W64) {
+            let product = sum.checked_sub(1).filter(|&product| product >= start)?;
+            let (a, b) = (alu.s.get(0)?, alu.s.get(1)?);
+            match () {
+                () if self.only_feeds(product, sum, a) => (product, b),
+                () if self.only_feeds(product, sum, b) => (product, a),
+                () => return None,
             }
-            _ => return None,
+        } else {
+            return None;
         };
         let (alu, compute) = self.arithmetic(product)?;
         let Compute::Wide { signed, add } = compute else { return None };
@@ -188,7 +188,17 @@ impl<'a> Finder<'a> {
                 let by = alu.s.get(1).and_then(|by| self.classes.constant(self.flow, by));
                 by.is_some_and(|by| by < 32)
             }
-            _ => false,
+            Compute::Copy(Width::W64) | Compute::Add(Width::W64) | Compute::Sub(Width::W64) => false,
+            Compute::Mul(Width::W64) | Compute::Mad(Width::W64) | Compute::Shl(Width::W64) => false,
+            Compute::Neg(_) | Compute::High { .. } | Compute::Permute(_) | Compute::Wide { .. } => false,
+            Compute::And(_) | Compute::Or(_) | Compute::Xor(_) | Compute::Not(_) | Compute::Lop3(_) => false,
+            Compute::Shr { .. } | Compute::Funnel { .. } | Compute::Min { .. } | Compute::Max { .. } => false,
+            Compute::Select(_) | Compute::Extend(_) | Compute::Halves | Compute::Pack64 => false,
+            Compute::High32 | Compute::Compare { .. } | Compute::CompareFloat { .. } => false,
+            Compute::CompareDouble { .. } | Compute::CompareShort { .. } | Compute::Integer(_) => false,
+            Compute::Half(_) | Compute::Double(_) | Compute::Float(_) | Compute::Rounded(..) => false,
+            Compute::Flushed(_) | Compute::Convert(_) | Compute::WideConvert(_) => false,
+            Compute::Special(_) | Compute::Predicate(_) => false,
         }
     }
 

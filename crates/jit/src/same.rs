@@ -39,7 +39,9 @@ pub(crate) fn find(function: &Function, flow: &Flow, classes: &Classes<'_>, mode
     let holds = |same: &[bool], op: usize, alu: &Alu| {
         alu.s.iter().all(|slot| match classes.source(flow, op, slot).0 {
             Class::UNIFORM => true,
-            _ => !flow.is_fixed(slot) && flow.read(op, slot).is_some_and(|web| same[web]),
+            Class::Affine(_) | Class::HalfAffine(_) | Class::Varying | Class::Unknown => {
+                !flow.is_fixed(slot) && flow.read(op, slot).is_some_and(|web| same[web])
+            }
         })
     };
     loop {

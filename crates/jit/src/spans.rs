@@ -182,10 +182,8 @@ impl<F: Fn(Slot) -> Option<u32>> Finder<'_, F> {
         else {
             return None;
         };
-        match &**step {
-            Step::Load(access) if !access.order.is_strong() => Some(access),
-            _ => None,
-        }
+        let Step::Load(access) = &**step else { return None };
+        Some(access).filter(|access| !access.order.is_strong())
     }
 
     /// The address of a load of a word.
@@ -208,23 +206,21 @@ impl<F: Fn(Slot) -> Option<u32>> Finder<'_, F> {
     /// An address that is a pointer and four times an index.
     fn indexed(&self, op: usize, base: Slot, memory: Memory, offset: i64) -> Option<Place> {
         let (at, compute, alu) = self.definition(op, op, base)?;
-        let (product, factors, pointer, signed) = match compute {
-            Compute::Wide { signed, add: true } => (at, alu, alu.s.get(2)?, signed),
-            Compute::Add(Width::W64) => {
-                let (a, b) = (alu.s.get(0)?, alu.s.get(1)?);
-                let product = |slot: Slot| match self.definition(op, at, slot)? {
-                    (product, Compute::Wide { signed, add: false }, factors) => {
-                        Some((product, factors, signed))
-                    }
-                    _ => None,
-                };
-                match (product(a), product(b)) {
-                    (Some((product, factors, signed)), None) => (product, factors, b, signed),
-                    (None, Some((product, factors, signed))) => (product, factors, a, signed),
-                    _ => return None,
-                }
+        let (product, factors, pointer, signed) = if let Compute::Wide { signed, add: true } = compute {
+            (at, alu, alu.s.get(2)?, signed)
+        } else if compute == Compute::Add(Width::W64) {
+            let (a, b) = (alu.s.get(0)?, alu.s.get(1)?);
+            let product = |slot: Slot| match self.definition(op, at, slot)? {
+                (product, Compute::Wide { signed, add: false }, factors) => Some((product, factors, signed)),
+                _ => None,
+            };
+            match (product(a), product(b)) {
+                (Some((product, factors, signed)), None) => (product, factors, b, signed),
+                (None, Some((product, factors, signed))) => (product, factors, a, signed),
+                _ => return None,
             }
-            _ => return None,
+        } else {
+            return None;
         };
         let index = factors.s.get(0).filter(|_| factors.s.get(1).and_then(&self.constant) == Some(4))?;
         let Value::Web(mut root) = self.value(product, index)? else { return None };

@@ -45,6 +45,7 @@ use choices::Choices;
 use own::compare_own;
 use polls::compare_polls;
 use rare::compare_rare;
+use run::assert_compiled_code_ran;
 use short::compare_short;
 use spans::compare_spans;
 use std::time::{Duration, Instant};
@@ -62,6 +63,7 @@ fn random_programs_do_the_same_compiled_and_interpreted() {
         Some(seed) => compare(seed),
         None => (0..400).for_each(compare),
     }
+    assert_compiled_code_ran();
 }
 
 #[test]
@@ -72,6 +74,7 @@ fn random_functions_do_the_same_compiled_and_interpreted() {
         Some(seed) => compare(seed),
         None => (0..400).for_each(compare),
     }
+    assert_compiled_code_ran();
 }
 
 #[test]
@@ -80,16 +83,19 @@ fn random_tiled_kernels_do_the_same_compiled_and_interpreted() {
         Some(seed) => compare_tiles(seed),
         None => (0..150).for_each(compare_tiles),
     }
+    assert_compiled_code_ran();
 }
 
 #[test]
 fn rows_of_threads_do_the_same_at_edges_compiled_and_interpreted() {
     edges::compare_rows();
+    assert_compiled_code_ran();
 }
 
 #[test]
 fn the_first_lanes_do_the_same_at_edges_compiled_and_interpreted() {
     edges::compare_first_lanes();
+    assert_compiled_code_ran();
 }
 
 #[test]
@@ -98,6 +104,7 @@ fn random_lanes_that_poll_do_the_same_compiled_and_interpreted() {
         Some(seed) => compare_polls(seed),
         None => (0..24).for_each(compare_polls),
     }
+    assert_compiled_code_ran();
 }
 
 /// Among whose instructions are many polls of lanes that have diverged.
@@ -105,6 +112,7 @@ fn random_lanes_that_poll_do_the_same_compiled_and_interpreted() {
 fn a_function_with_many_polls_does_the_same_compiled_and_interpreted() {
     let seed = 2_200_048_449;
     compare_function(&Stub::new(), seed, &mut Choices::seeded(seed));
+    assert_compiled_code_ran();
 }
 
 #[test]
@@ -113,6 +121,7 @@ fn random_trees_of_sums_do_the_same_compiled_and_interpreted() {
         Some(seed) => compare_trees(seed),
         None => (0..300).for_each(compare_trees),
     }
+    assert_compiled_code_ran();
 }
 
 #[test]
@@ -121,6 +130,7 @@ fn random_loads_of_words_one_behind_the_other_do_the_same_compiled_and_interpret
         Some(seed) => compare_spans(seed),
         None => (0..1000).for_each(compare_spans),
     }
+    assert_compiled_code_ran();
 }
 
 #[test]
@@ -129,6 +139,7 @@ fn random_arrays_of_threads_do_the_same_compiled_and_interpreted() {
         Some(seed) => compare_own(seed),
         None => (0..800).for_each(compare_own),
     }
+    assert_compiled_code_ran();
 }
 
 #[test]
@@ -137,6 +148,7 @@ fn random_short_elements_do_the_same_compiled_and_interpreted() {
         Some(seed) => compare_short(seed),
         None => (0..800).for_each(compare_short),
     }
+    assert_compiled_code_ran();
 }
 
 #[test]
@@ -145,6 +157,7 @@ fn random_rare_operations_do_the_same_compiled_and_interpreted() {
         Some(seed) => compare_rare(seed),
         None => (0..800).for_each(compare_rare),
     }
+    assert_compiled_code_ran();
 }
 
 #[test]
@@ -155,6 +168,7 @@ fn programs_of_the_fuzzer_do_the_same_compiled_and_interpreted() {
     for file in files {
         compare_bytes(&std::fs::read(file.expect("a file").path()).expect("readable"));
     }
+    assert_compiled_code_ran();
 }
 
 /// The tests above, for CPUs with AVX2 alone: in a process of their own, since a process has one level.
@@ -167,6 +181,7 @@ fn programs_do_the_same_without_avx_512() {
     let mut tests = std::process::Command::new(std::env::current_exe().expect("this test"));
     let done = tests.env(level, softwarp_num::Level::Avx2.name()).output().expect("it starts");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+    assert_compiled_code_ran();
 }
 
 #[test]
@@ -190,4 +205,5 @@ fn random_programs_for_a_long_time() {
         seed += 1;
     }
     println!("{} programs", 10 * (seed - first));
+    assert_compiled_code_ran();
 }

@@ -1,6 +1,7 @@
 //! Conversions of and to 64 bits, and arithmetic that is rounded in a direction, in compiled code against the interpreter,
 //! on numbers around the bounds of integers and of formats.
 
+use softwarp_num::Level;
 use softwarp_testkit::SplitMix64;
 use softwarp_vm::device::{Device, Jit, Launch, LoadOptions};
 use std::fmt::Write;
@@ -183,6 +184,9 @@ END:
         let grid = [THREADS as u32 / 128, 1, 1];
         let launch = Launch { jit, ..Launch::new("k", grid, [128, 1, 1], &arguments) };
         let report = device.launch(&launch).expect("no fault");
+        // Where nothing is compiled, nothing differs.
+        let has_code = cfg!(target_arch = "x86_64") && Level::current() != Level::Baseline;
+        assert_eq!(report.compiled > 0, jit == Jit::On && has_code, "compiled code ran");
         let mut bytes = vec![0; THREADS * STRIDE];
         device.read(out, &mut bytes).expect("inside");
         (format!("{:?}", report.counts), bytes)

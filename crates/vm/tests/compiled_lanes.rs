@@ -2,8 +2,9 @@
 //! strides, quotients by one divisor, barriers to which most warps come at once, and sums of products between barriers,
 //! which warps compute abreast. Everything is held against the interpreter.
 
+use softwarp_num::Level;
 use softwarp_testkit::SplitMix64;
-use softwarp_vm::device::{Device, Jit, Launch, LoadOptions};
+use softwarp_vm::device::{Device, Jit, Launch, LoadOptions, Report};
 use std::fmt::Write;
 
 /// The shapes of CTAs: whole and partial warps, rows of 16 threads, other rows.
@@ -17,6 +18,12 @@ const THREADS: usize = 256;
 const CTAS: u32 = 3;
 /// Words of the input.
 const WORDS: usize = 1 << 14;
+
+/// Checks that compiled code ran where it was asked for: where nothing is compiled, nothing differs.
+fn assert_compiled(jit: Jit, report: &Report) {
+    let has_code = cfg!(target_arch = "x86_64") && Level::current() != Level::Baseline;
+    assert_eq!(report.compiled > 0, jit == Jit::On && has_code, "compiled code ran");
+}
 
 /// Runs a kernel compiled and interpreted: its body has the index of its thread in `%t`, its parameters in `%in` and
 /// `%out`, and the place of the thread's output in `%mine`.
@@ -55,6 +62,7 @@ fn compare(what: &str, body: &str) {
             device.write(out, &vec![0xaa; out_bytes]).expect("inside");
             let launch = Launch { jit, ..Launch::new("k", [CTAS, 1, 1], [x, y, 1], &arguments) };
             let report = device.launch(&launch).unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_compiled(jit, &report);
             let mut bytes = vec![0; out_bytes];
             device.read(out, &mut bytes).expect("inside");
             (format!("{:?}", report.counts), bytes)
@@ -616,6 +624,7 @@ DONE:
                 let launch = Launch::new("k", grid, [64, 1, 1], &arguments);
                 let launch = Launch { jit, threads: Some(threads), ..launch };
                 let report = device.launch(&launch).expect("no fault");
+                assert_compiled(jit, &report);
                 let mut found = vec![0; bytes];
                 device.read(out, &mut found).expect("inside");
                 (format!("{:?}", report.counts), found)

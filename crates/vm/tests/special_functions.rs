@@ -3,6 +3,7 @@
 //! `cargo test --release -p softwarp-vm --test machine special_functions -- --ignored` does this for all numbers of f32, in a
 //! minute for each function. `SOFTWARP_FUNCTION` names one.
 
+use softwarp_num::Level;
 use softwarp_testkit::SplitMix64;
 use softwarp_vm::device::{Device, Jit, Launch, LoadOptions};
 
@@ -109,7 +110,10 @@ impl Device32 {
             self.buffers.iter().map(|buffer| buffer.to_le_bytes().to_vec()).collect();
         arguments.push(first.to_le_bytes().to_vec());
         let launch = Launch { jit, ..Launch::new("k", [self.count / 256, 1, 1], [256, 1, 1], &arguments) };
-        self.device.launch(&launch).expect("it runs");
+        let report = self.device.launch(&launch).expect("it runs");
+        // Where nothing is compiled, nothing differs.
+        let has_code = cfg!(target_arch = "x86_64") && Level::current() != Level::Baseline;
+        assert_eq!(report.compiled > 0, jit == Jit::On && has_code, "compiled code ran");
         let mut left = vec![0; 4 * self.count as usize];
         self.device.read(self.buffers[2], &mut left).expect("inside");
         left

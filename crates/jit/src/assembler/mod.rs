@@ -11,6 +11,11 @@
 //!
 //! For CPUs without AVX-512, instructions on 512 bits become several on 256 bits (`halves/`).
 
+#![allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "instructions of the CPU and their operands, not operations"
+)]
+
 mod boundaries;
 mod encode;
 #[cfg(test)]

@@ -167,7 +167,11 @@ impl Emitter<'_> {
                     let step = self.plan_float(&mut plan, op, float)?;
                     plan.steps.push((op, step));
                 }
-                _ => return None,
+                // Blocks with others are not computed for several warps.
+                Action::Copy(..) | Action::Compute(_) | Action::Fused(_) | Action::Loop => return None,
+                Action::Poll | Action::Store | Action::LoadOwn | Action::StoreOwn => return None,
+                Action::FrameAddress | Action::Atomic | Action::Fence | Action::Exchange => return None,
+                Action::Step | Action::Branch | Action::Exit => return None,
             }
         }
         let is_float = |(_, step): &&(usize, Step)| matches!(step, Step::Float { .. });
@@ -176,7 +180,7 @@ impl Emitter<'_> {
             plan.steps.iter().rev().find_map(|(_, step)| match step {
                 Step::Load(loaded) if loaded.web == web => Some(false),
                 Step::Float { d, .. } if *d == web => Some(true),
-                _ => None,
+                Step::Load(_) | Step::Float { .. } => None,
             })
         };
         for web in self.live_at(before(end - 1)) {
@@ -432,7 +436,8 @@ impl Emitter<'_> {
                     Float::Add => self.unit.a.vaddps(t, one, two)?,
                     Float::Sub => self.unit.a.vsubps(t, one, two)?,
                     Float::Mul => self.unit.a.vmulps(t, one, two)?,
-                    _ => return Err(Unencodable),
+                    Float::Div | Float::Rcp | Float::Sqrt | Float::Neg => return Err(Unencodable),
+                    Float::Abs | Float::Min | Float::Max => return Err(Unencodable),
                 }
                 // Elements of this part alone.
                 for ready in &mut ready {

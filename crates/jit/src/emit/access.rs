@@ -329,11 +329,9 @@ impl Emitter<'_> {
 
     /// How far an access is from another of its group.
     pub(super) fn distance(&self, plain: &Plain<'_>, first: usize) -> i32 {
-        let offset = match &self.function.ops[first] {
-            Op::Other(_, step) => match &**step {
-                Step::Load(access) | Step::Store(access) => access.address.offset,
-                _ => 0,
-            },
+        let step = if let Op::Other(_, step) = &self.function.ops[first] { Some(&**step) } else { None };
+        let offset = match step {
+            Some(Step::Load(access) | Step::Store(access)) => access.address.offset,
             _ => 0,
         };
         (plain.address.offset - offset) as i32
@@ -383,7 +381,7 @@ impl Emitter<'_> {
     fn half(&self, plain: &Plain<'_>) -> i64 {
         match self.address_class(plain) {
             Class::Affine(steps) => steps.half,
-            _ => 0,
+            Class::HalfAffine(_) | Class::Varying | Class::Unknown => 0,
         }
     }
 

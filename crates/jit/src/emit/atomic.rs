@@ -35,7 +35,9 @@ pub(super) fn update<R: General>(
         AtomicOp::And => asm.and(place, operand),
         AtomicOp::Or => asm.or(place, operand),
         AtomicOp::Xor => asm.xor(place, operand),
-        _ => asm.add(place, operand),
+        AtomicOp::Add => asm.add(place, operand),
+        AtomicOp::Exch | AtomicOp::Cas | AtomicOp::Inc | AtomicOp::Dec => Err(Unencodable),
+        AtomicOp::Min | AtomicOp::Max => Err(Unencodable),
     }
 }
 

@@ -174,7 +174,7 @@ impl Emitter<'_> {
             | Compute::CompareFloat { .. }
             | Compute::CompareDouble { .. }
             | Compute::CompareShort { .. }
-            | Compute::Predicate(_) => Ok(()),
+            | Compute::Predicate(_) => Err(Unencodable),
         }
     }
 
@@ -197,14 +197,15 @@ impl Emitter<'_> {
                     self.unit.a.vpxord(z, z, z)?;
                     vector3!(self, vpsubq, t, z, from);
                 }
-                (_, Width::W32) => {
+                (Compute::Not(_), Width::W32) => {
                     self.unit.a.vpternlogd(z, z, z, 0xff)?;
                     vector3!(self, vpxord, t, z, from);
                 }
-                (_, Width::W64) => {
+                (Compute::Not(_), Width::W64) => {
                     self.unit.a.vpternlogd(z, z, z, 0xff)?;
                     vector3!(self, vpxorq, t, z, from);
                 }
+                _ => return Err(Unencodable),
             }
             self.put(op, d, part, target)?;
         }
@@ -240,7 +241,9 @@ impl Emitter<'_> {
                     false => self.unit.a.vpmovzxdq(t, half),
                 };
             }
-            other => self.in_register(other, false, to)?,
+            Vector::Register(_) | Vector::Broadcast(_) | Vector::Loaded(_) => {
+                self.in_register(source, false, to)?
+            }
         };
         if part % 2 == 1 {
             self.unit.a.vextracti64x4(YMM[usize::from(to)], ZMM[usize::from(narrow)], 1)?;
@@ -257,10 +260,15 @@ impl Emitter<'_> {
             self.widened(op, b, part, false, 1)?;
             let value = self.register(op, a, part, 0, false)?;
             let value = ZMM[usize::from(value)];
-            match compute {
-                Compute::Shl(_) => self.unit.a.vpsllvq(zmm3, value, zmm1)?,
-                Compute::Shr { signed: true, .. } => self.unit.a.vpsravq(zmm3, value, zmm1)?,
-                _ => self.unit.a.vpsrlvq(zmm3, value, zmm1)?,
+            if let Compute::Shl(_) = compute {
+                self.unit.a.vpsllvq(zmm3, value, zmm1)?;
+            } else if let Compute::Shr { signed, .. } = compute {
+                match signed {
+                    true => self.unit.a.vpsravq(zmm3, value, zmm1)?,
+                    false => self.unit.a.vpsrlvq(zmm3, value, zmm1)?,
+                }
+            } else {
+                return Err(Unencodable);
             }
             self.put(op, d, part, 3)?;
         }
@@ -439,14 +447,15 @@ impl Emitter<'_> {
     }
 
     /// A comparison of rows: the lanes in which it holds, in `eax`.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "what is no comparison is not compiled")]
     pub(super) fn compare(&mut self, op: usize, alu: &Alu, compute: Compute) -> Emitted {
         let (Some(a), Some(b)) = (alu.s.get(0), alu.s.get(1)) else { return Ok(()) };
-        let combine = match compute {
-            Compute::Compare { combine, .. }
-            | Compute::CompareFloat { combine, .. }
-            | Compute::CompareDouble { combine, .. }
-            | Compute::CompareShort { combine, .. } => combine,
-            _ => Combine::Nothing,
+        let (Compute::Compare { combine, .. }
+        | Compute::CompareFloat { combine, .. }
+        | Compute::CompareDouble { combine, .. }
+        | Compute::CompareShort { combine, .. }) = compute
+        else {
+            return Err(Unencodable);
         };
         let single = alu.d.get(0).filter(|_| alu.d.count() == 1 && alu.s.get(2).is_none());
         let mut quick = None;
@@ -486,7 +495,7 @@ impl Emitter<'_> {
                 self.unit.a.kunpckwd(k1, k2, k1)?;
                 self.unit.a.kmovd(eax, k1)?;
             }
-            _ => {}
+            _ => return Err(Unencodable),
         }
         // The second result is the first of the opposite comparison.
         if alu.d.count() == 2 {
@@ -572,11 +581,13 @@ impl Emitter<'_> {
         let (Some(a), b) = (source(0), source(1)) else { return Ok(()) };
         self.unit.a.mov(eax, a)?;
         match (of, b) {
+            (PredicateOp::Copy, _) => {}
             (PredicateOp::Not, _) => self.unit.a.not(eax)?,
             (PredicateOp::And, Some(b)) => self.unit.a.and(eax, b)?,
             (PredicateOp::Or, Some(b)) => self.unit.a.or(eax, b)?,
             (PredicateOp::Xor, Some(b)) => self.unit.a.xor(eax, b)?,
-            _ => {}
+            (PredicateOp::And | PredicateOp::Or | PredicateOp::Xor, None) => return Err(Unencodable),
+            (PredicateOp::Truth(_), _) => return Err(Unencodable),
         }
         self.put_predicate(d, eax)?;
         self.in_eax = Some(d).filter(|_| !self.masked);

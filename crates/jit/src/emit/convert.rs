@@ -57,9 +57,10 @@ impl Emitter<'_> {
                 Convert::ToF16 => self.convert_to_f16(from, 2)?,
                 Convert::ToBf16 => self.convert_to_bf16(from, 2)?,
                 Convert::ToF16Pair | Convert::ToBf16Pair => {
-                    let half = |emitter: &mut Self, from, to| match convert {
-                        Convert::ToF16Pair => emitter.convert_to_f16(from, to),
-                        _ => emitter.convert_to_bf16(from, to),
+                    let brain = convert == Convert::ToBf16Pair;
+                    let half = |emitter: &mut Self, from, to| match brain {
+                        false => emitter.convert_to_f16(from, to),
+                        true => emitter.convert_to_bf16(from, to),
                     };
                     half(self, from, 2)?;
                     let low = self.register(op, b, part, 0, true)?;
@@ -149,7 +150,9 @@ impl Emitter<'_> {
             }
             match of {
                 ShortType::S16 => self.unit.a.vpcmpd(k, zmm0, zmm1, i32::from(predicate))?,
-                _ => self.unit.a.vcmpps(k, zmm0, zmm1, i32::from(predicate))?,
+                ShortType::F16 | ShortType::Bf16 => {
+                    self.unit.a.vcmpps(k, zmm0, zmm1, i32::from(predicate))?
+                }
             }
         }
         self.unit.a.kunpckwd(k1, k2, k1)?;

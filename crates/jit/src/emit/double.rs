@@ -12,13 +12,15 @@ impl Emitter<'_> {
         for part in 0..4 {
             match float {
                 // Of two NaNs, the second is taken.
-                Float::Add | Float::Mul => {
+                Float::Add => {
                     let one = self.register(op, b, part, 0, false)?;
                     let two = self.source(op, a, part, 1, false)?;
-                    match float {
-                        Float::Add => vector3!(self, vaddpd, zmm3, ZMM[usize::from(one)], two),
-                        _ => vector3!(self, vmulpd, zmm3, ZMM[usize::from(one)], two),
-                    }
+                    vector3!(self, vaddpd, zmm3, ZMM[usize::from(one)], two);
+                }
+                Float::Mul => {
+                    let one = self.register(op, b, part, 0, false)?;
+                    let two = self.source(op, a, part, 1, false)?;
+                    vector3!(self, vmulpd, zmm3, ZMM[usize::from(one)], two);
                 }
                 Float::Sub => {
                     let one = self.register(op, a, part, 0, false)?;
@@ -56,14 +58,18 @@ impl Emitter<'_> {
                     let of = self.register(op, a, part, 0, false)?;
                     self.unit.a.vsqrtpd(zmm3, ZMM[usize::from(of)])?;
                 }
-                Float::Neg | Float::Abs => {
+                Float::Neg => {
                     let of = self.register(op, a, part, 0, false)?;
                     let of = ZMM[usize::from(of)];
-                    let bits = self.wide_word(if float == Float::Neg { 1 << 63 } else { u64::MAX >> 1 });
-                    match float {
-                        Float::Neg => self.unit.a.vpxorq(zmm3, of, bits)?,
-                        _ => self.unit.a.vpandq(zmm3, of, bits)?,
-                    }
+                    let sign = self.wide_word(1 << 63);
+                    self.unit.a.vpxorq(zmm3, of, sign)?;
+                    self.take_nan(of)?;
+                }
+                Float::Abs => {
+                    let of = self.register(op, a, part, 0, false)?;
+                    let of = ZMM[usize::from(of)];
+                    let magnitude = self.wide_word(u64::MAX >> 1);
+                    self.unit.a.vpandq(zmm3, of, magnitude)?;
                     self.take_nan(of)?;
                 }
                 Float::Min | Float::Max => self.choose_double(op, part, float == Float::Max, [a, b])?,

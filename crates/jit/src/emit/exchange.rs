@@ -12,14 +12,36 @@ const NOT_GREATER: u8 = 2;
 const NOT_EQUAL: u8 = 4;
 const NOT_LESS: u8 = 5;
 
+/// Where the lanes of a shuffle take their values from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shuffle {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+impl Shuffle {
+    /// None for other operations among lanes.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "what is not listed is no shuffle")]
+    fn of(kind: WarpOpKind) -> Option<Shuffle> {
+        Some(match kind {
+            WarpOpKind::ShflUp => Shuffle::Up,
+            WarpOpKind::ShflDown => Shuffle::Down,
+            WarpOpKind::ShflBfly => Shuffle::Butterfly,
+            WarpOpKind::ShflIdx => Shuffle::Index,
+            _ => return None,
+        })
+    }
+}
+
 /// The bits of a lane's number that say which segment it is in, for a shuffle whose sources are in the same one.
 fn segment(function: &Function, warp: &WarpOp) -> Option<u32> {
     let segment = constant(function, warp.s.get(2)?)? >> 8 & 31;
     let by = constant(function, warp.s.get(1)?);
-    let stays = match warp.op {
-        WarpOpKind::ShflUp | WarpOpKind::ShflDown | WarpOpKind::ShflIdx => true,
-        WarpOpKind::ShflBfly => by.is_some_and(|by| by & segment == 0),
-        _ => false,
+    let stays = match Shuffle::of(warp.op)? {
+        Shuffle::Up | Shuffle::Down | Shuffle::Index => true,
+        Shuffle::Butterfly => by.is_some_and(|by| by & segment == 0),
     };
     (stays && matches!(segment, 0x10 | 0x18 | 0x1c | 0x1e | 0x1f)).then_some(segment)
 }
@@ -39,7 +61,18 @@ impl Emitter<'_> {
             WarpOpKind::VoteAll | WarpOpKind::VoteAny | WarpOpKind::VoteUni | WarpOpKind::VoteBallot => {
                 self.vote(op, warp)?;
             }
-            _ => self.reduce(op, warp)?,
+            WarpOpKind::ReduxAdd | WarpOpKind::ReduxAnd | WarpOpKind::ReduxOr | WarpOpKind::ReduxXor => {
+                self.reduce(op, warp)?;
+            }
+            WarpOpKind::ReduxMinU32
+            | WarpOpKind::ReduxMinS32
+            | WarpOpKind::ReduxMaxU32
+            | WarpOpKind::ReduxMaxS32 => self.reduce(op, warp)?,
+            // They have no code.
+            WarpOpKind::MatchAny32 | WarpOpKind::MatchAny64 => return Err(Unencodable),
+            WarpOpKind::MatchAll32 | WarpOpKind::MatchAll64 => return Err(Unencodable),
+            WarpOpKind::ReduxF32 { .. } | WarpOpKind::ActiveMask => return Err(Unencodable),
+            WarpOpKind::Elect => return Err(Unencodable),
         }
         self.unit.place(&mut back)
     }
@@ -101,17 +134,18 @@ impl Emitter<'_> {
         let (Some(a), Some(b), Some(c)) = (warp.s.get(0), warp.s.get(1), warp.s.get(2)) else {
             return Ok(());
         };
+        let Some(kind) = Shuffle::of(warp.op) else { return Err(Unencodable) };
         let bounds = constant(self.function, c).unwrap_or(31);
         let (clamp, segment) = (bounds & 31, bounds >> 8 & 31);
         let by = constant(self.function, b);
         // The source of each lane where it is known, and whether it is in range.
         let source = |lane: u32, by: u32| {
             let (by, most) = (by & 31, lane & segment | clamp & !segment);
-            let (from, holds) = match warp.op {
-                WarpOpKind::ShflUp => (lane.wrapping_sub(by), lane as i32 - by as i32 >= most as i32),
-                WarpOpKind::ShflDown => (lane + by, lane + by <= most),
-                WarpOpKind::ShflBfly => (lane ^ by, lane ^ by <= most),
-                _ => {
+            let (from, holds) = match kind {
+                Shuffle::Up => (lane.wrapping_sub(by), lane as i32 - by as i32 >= most as i32),
+                Shuffle::Down => (lane + by, lane + by <= most),
+                Shuffle::Butterfly => (lane ^ by, lane ^ by <= most),
+                Shuffle::Index => {
                     let from = lane & segment | by & !segment;
                     (from, from <= most)
                 }
@@ -149,12 +183,12 @@ impl Emitter<'_> {
                     self.unit.a.vmovdqa64(to, sources)?;
                 }
                 // Indices are taken modulo 32.
-                None if warp.op == WarpOpKind::ShflIdx && (clamp, segment) == (31, 0) => {
+                None if kind == Shuffle::Index && (clamp, segment) == (31, 0) => {
                     let index = self.register(op, b, part, 4, false)?;
                     self.unit.a.vmovdqa64(to, ZMM[usize::from(index)])?;
                 }
                 None => {
-                    self.sources(op, (warp.op, b), (clamp, segment), part)?;
+                    self.sources(op, (kind, b), (clamp, segment), part)?;
                     self.unit.a.vmovdqa64(to, zmm6)?;
                     known = false;
                 }
@@ -182,7 +216,7 @@ impl Emitter<'_> {
     fn sources(
         &mut self,
         op: usize,
-        (kind, by): (WarpOpKind, Slot),
+        (kind, by): (Shuffle, Slot),
         (clamp, segment): (u32, u32),
         part: usize,
     ) -> Emitted {
@@ -191,18 +225,18 @@ impl Emitter<'_> {
         let most = self.unit.words(row(&|lane| lane & segment | clamp & !segment));
         let lanes = self.unit.words(row(&|lane| lane));
         let of_segment = self.unit.words(row(&|lane| lane & segment));
-        let within = self.unit.word(if kind == WarpOpKind::ShflIdx { 31 & !segment } else { 31 });
+        let within = self.unit.word(if kind == Shuffle::Index { 31 & !segment } else { 31 });
         let inside = if part == 0 { k2 } else { k3 };
         let asm = &mut self.unit.a;
         asm.vpandd(zmm5, by, within)?;
         asm.vmovdqa64(zmm6, lanes)?;
         match kind {
-            WarpOpKind::ShflUp => asm.vpsubd(zmm5, zmm6, zmm5)?,
-            WarpOpKind::ShflDown => asm.vpaddd(zmm5, zmm6, zmm5)?,
-            WarpOpKind::ShflBfly => asm.vpxord(zmm5, zmm6, zmm5)?,
-            _ => asm.vpord(zmm5, zmm5, of_segment)?,
+            Shuffle::Up => asm.vpsubd(zmm5, zmm6, zmm5)?,
+            Shuffle::Down => asm.vpaddd(zmm5, zmm6, zmm5)?,
+            Shuffle::Butterfly => asm.vpxord(zmm5, zmm6, zmm5)?,
+            Shuffle::Index => asm.vpord(zmm5, zmm5, of_segment)?,
         }
-        let order = if kind == WarpOpKind::ShflUp { NOT_LESS } else { NOT_GREATER };
+        let order = if kind == Shuffle::Up { NOT_LESS } else { NOT_GREATER };
         asm.vpcmpd(inside, zmm5, most, order)?;
         // Lanes without one keep their own value.
         asm.vmovdqa32(zmm6.under(inside), zmm5)
@@ -247,6 +281,7 @@ impl Emitter<'_> {
     }
 
     /// A step of a reduction, in `zmm2`.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "what is not listed is an error")]
     fn reduced(&mut self, kind: WarpOpKind, a: AsmRegisterZmm, b: AsmRegisterZmm) -> Emitted {
         let asm = &mut self.unit.a;
         match kind {
@@ -257,10 +292,12 @@ impl Emitter<'_> {
             WarpOpKind::ReduxMinU32 => asm.vpminud(zmm2, a, b),
             WarpOpKind::ReduxMaxS32 => asm.vpmaxsd(zmm2, a, b),
             WarpOpKind::ReduxMaxU32 => asm.vpmaxud(zmm2, a, b),
-            _ => asm.vpaddd(zmm2, a, b),
+            WarpOpKind::ReduxAdd => asm.vpaddd(zmm2, a, b),
+            _ => Err(Unencodable),
         }
     }
 
+    #[allow(clippy::wildcard_enum_match_arm, reason = "what is not listed is an error")]
     fn vote(&mut self, op: usize, warp: &WarpOp) -> Emitted {
         let Some(a) = warp.s.get(0) else { return Ok(()) };
         let holds = self.predicate(a);
@@ -288,13 +325,14 @@ impl Emitter<'_> {
                 asm.test(ecx, ecx)?;
                 asm.setne(al)?;
             }
-            _ => {
+            WarpOpKind::VoteUni => {
                 // All or none: one more is at most 1.
                 asm.xor(eax, eax)?;
                 asm.inc(ecx)?;
                 asm.cmp(ecx, 1)?;
                 asm.setbe(al)?;
             }
+            _ => return Err(Unencodable),
         }
         asm.neg(eax)?;
         match warp.p {

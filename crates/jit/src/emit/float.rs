@@ -47,23 +47,21 @@ impl Emitter<'_> {
         let target = self.target(op, d, part, 2);
         let t = merging.filter(|_| direct).unwrap_or(ZMM[usize::from(target)]);
         match float {
-            Float::Add | Float::Sub | Float::Mul | Float::Div => {
-                let one = self.source(op, a, part, 0, true)?;
-                let two = self.source(op, b, part, 1, true)?;
-                // The second operand is best in memory.
-                let swaps = matches!(
-                    (float, one, two),
-                    (Float::Add | Float::Mul, Vector::Loaded(_) | Vector::Broadcast(_), Vector::Register(_))
-                );
-                let (one, two) = if swaps { (two, one) } else { (one, two) };
-                let one = self.in_register(one, false, 0)?;
-                let one = ZMM[usize::from(one)];
-                match float {
-                    Float::Add => vector3!(self, vaddps, t, one, two),
-                    Float::Sub => vector3!(self, vsubps, t, one, two),
-                    Float::Mul => vector3!(self, vmulps, t, one, two),
-                    _ => vector3!(self, vdivps, t, one, two),
-                }
+            Float::Add => {
+                let (one, two) = self.float_operands(op, part, [a, b], true)?;
+                vector3!(self, vaddps, t, one, two);
+            }
+            Float::Sub => {
+                let (one, two) = self.float_operands(op, part, [a, b], false)?;
+                vector3!(self, vsubps, t, one, two);
+            }
+            Float::Mul => {
+                let (one, two) = self.float_operands(op, part, [a, b], true)?;
+                vector3!(self, vmulps, t, one, two);
+            }
+            Float::Div => {
+                let (one, two) = self.float_operands(op, part, [a, b], false)?;
+                vector3!(self, vdivps, t, one, two);
             }
             Float::Rcp => {
                 let one = self.unit.word(0x3f80_0000);
@@ -75,13 +73,15 @@ impl Emitter<'_> {
                 let of = self.register(op, a, part, 0, true)?;
                 self.unit.a.vsqrtps(t, ZMM[usize::from(of)])?;
             }
-            Float::Neg | Float::Abs => {
+            Float::Neg => {
                 let of = self.register(op, a, part, 0, true)?;
-                let bits = self.unit.word(if float == Float::Neg { 1 << 31 } else { u32::MAX >> 1 });
-                match float {
-                    Float::Neg => self.unit.a.vpxord(t, ZMM[usize::from(of)], bits)?,
-                    _ => self.unit.a.vpandd(t, ZMM[usize::from(of)], bits)?,
-                }
+                let sign = self.unit.word(1 << 31);
+                self.unit.a.vpxord(t, ZMM[usize::from(of)], sign)?;
+            }
+            Float::Abs => {
+                let of = self.register(op, a, part, 0, true)?;
+                let magnitude = self.unit.word(u32::MAX >> 1);
+                self.unit.a.vpandd(t, ZMM[usize::from(of)], magnitude)?;
             }
             Float::Fma => self.fma(op, part, target, [a, b, c])?,
             // They have code of their own.
@@ -94,6 +94,24 @@ impl Emitter<'_> {
             self.canonical(target)?;
         }
         self.put(op, d, part, target)
+    }
+
+    /// Two operands of an instruction, the first in a register. The second is best in memory: operands that may be
+    /// exchanged are.
+    fn float_operands(
+        &mut self,
+        op: usize,
+        part: usize,
+        [a, b]: [Slot; 2],
+        commutes: bool,
+    ) -> Emitted<(AsmRegisterZmm, Vector)> {
+        let one = self.source(op, a, part, 0, true)?;
+        let two = self.source(op, b, part, 1, true)?;
+        let swaps =
+            commutes && matches!((one, two), (Vector::Loaded(_) | Vector::Broadcast(_), Vector::Register(_)));
+        let (one, two) = if swaps { (two, one) } else { (one, two) };
+        let one = self.in_register(one, false, 0)?;
+        Ok((ZMM[usize::from(one)], two))
     }
 
     /// The register of a part of a result with the mask of the lanes that are written, if it has one: an instruction can

@@ -1,6 +1,6 @@
 //! Arithmetic in f32 with `.ftz`. Where a source or the result may be subnormal, the interpreter does the row.
 
-use super::{Emitted, Emitter, Late, ZMM, vector3};
+use super::{Emitted, Emitter, Late, Vector, ZMM, vector3};
 use crate::assembler::*;
 use crate::decode::{Action, Compute, Float, constant};
 use softwarp_ir::{Alu, Slot};
@@ -17,7 +17,7 @@ impl Emitter<'_> {
         let used = match float {
             Float::Fma => 3,
             Float::Rcp | Float::Sqrt | Float::Neg | Float::Abs => 1,
-            _ => 2,
+            Float::Add | Float::Sub | Float::Mul | Float::Div | Float::Min | Float::Max => 2,
         };
         let rounds = !matches!(float, Float::Neg | Float::Abs | Float::Min | Float::Max);
         self.find_subnormal(op, &sources[..used])?;
@@ -33,30 +33,37 @@ impl Emitter<'_> {
                     let of = self.register(op, a, part, 0, true)?;
                     self.unit.a.vsqrtps(r, ZMM[usize::from(of)])?;
                 }
-                Float::Neg | Float::Abs => {
+                Float::Neg => {
                     let of = self.register(op, a, part, 0, true)?;
-                    let bits = self.unit.word(if float == Float::Neg { 1 << 31 } else { u32::MAX >> 1 });
-                    match float {
-                        Float::Neg => self.unit.a.vpxord(r, ZMM[usize::from(of)], bits)?,
-                        _ => self.unit.a.vpandd(r, ZMM[usize::from(of)], bits)?,
-                    }
+                    let sign = self.unit.word(1 << 31);
+                    self.unit.a.vpxord(r, ZMM[usize::from(of)], sign)?;
                 }
-                _ => {
-                    let one = match float {
-                        Float::Rcp => {
-                            let one = self.unit.word(0x3f80_0000);
-                            self.unit.a.vmovaps(zmm0, one)?;
-                            zmm0
-                        }
-                        _ => ZMM[usize::from(self.register(op, a, part, 0, true)?)],
-                    };
-                    let two = self.source(op, if float == Float::Rcp { a } else { b }, part, 1, true)?;
-                    match float {
-                        Float::Add => vector3!(self, vaddps, r, one, two),
-                        Float::Sub => vector3!(self, vsubps, r, one, two),
-                        Float::Mul => vector3!(self, vmulps, r, one, two),
-                        _ => vector3!(self, vdivps, r, one, two),
-                    }
+                Float::Abs => {
+                    let of = self.register(op, a, part, 0, true)?;
+                    let magnitude = self.unit.word(u32::MAX >> 1);
+                    self.unit.a.vpandd(r, ZMM[usize::from(of)], magnitude)?;
+                }
+                Float::Rcp => {
+                    let one = self.unit.word(0x3f80_0000);
+                    self.unit.a.vmovaps(zmm0, one)?;
+                    let by = self.source(op, a, part, 1, true)?;
+                    vector3!(self, vdivps, r, zmm0, by);
+                }
+                Float::Add => {
+                    let (one, two) = self.flushed_operands(op, part, [a, b])?;
+                    vector3!(self, vaddps, r, one, two);
+                }
+                Float::Sub => {
+                    let (one, two) = self.flushed_operands(op, part, [a, b])?;
+                    vector3!(self, vsubps, r, one, two);
+                }
+                Float::Mul => {
+                    let (one, two) = self.flushed_operands(op, part, [a, b])?;
+                    vector3!(self, vmulps, r, one, two);
+                }
+                Float::Div => {
+                    let (one, two) = self.flushed_operands(op, part, [a, b])?;
+                    vector3!(self, vdivps, r, one, two);
                 }
             }
             if rounds {
@@ -77,6 +84,18 @@ impl Emitter<'_> {
             self.put(op, d, part, from)?;
         }
         self.unit.place(&mut back)
+    }
+
+    /// Two operands of an instruction, the first in a register.
+    fn flushed_operands(
+        &mut self,
+        op: usize,
+        part: usize,
+        [a, b]: [Slot; 2],
+    ) -> Emitted<(AsmRegisterZmm, Vector)> {
+        let one = self.register(op, a, part, 0, true)?;
+        let two = self.source(op, b, part, 1, true)?;
+        Ok((ZMM[usize::from(one)], two))
     }
 
     /// A comparison with `.ftz`.

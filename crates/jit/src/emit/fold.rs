@@ -115,22 +115,27 @@ impl Emitter<'_> {
         let reads = |op: &usize| self.flow.reads(*op).iter().any(|touch| touch.web == web);
         let reader = (plain.op + 1..=last.min(plain.op + FURTHEST)).find(reads)?;
         let folded = self.folds.pending.iter().filter(|fold| fold.reader == reader).count();
-        let can_read = self.function.ops[reader].guard() == Guard::ALWAYS
-            && match self.flow.actions[reader] {
-                Action::Compute(Compute::Float(
-                    Float::Add | Float::Sub | Float::Mul | Float::Fma | Float::Min | Float::Max,
-                )) => true,
-                Action::Compute(
-                    Compute::Add(Width::W32)
+        let is_float = matches!(
+            self.flow.actions[reader],
+            Action::Compute(Compute::Float(
+                Float::Add | Float::Sub | Float::Mul | Float::Fma | Float::Min | Float::Max,
+            ))
+        );
+        let is_integer = matches!(
+            self.flow.actions[reader],
+            Action::Compute(
+                Compute::Add(Width::W32)
                     | Compute::Sub(Width::W32)
                     | Compute::And(Width::W32)
                     | Compute::Or(Width::W32)
                     | Compute::Xor(Width::W32)
                     | Compute::Min { width: Width::W32, .. }
                     | Compute::Max { width: Width::W32, .. },
-                ) => self.flow.writes(reader).iter().all(|to| self.classes.webs[to.web] == Class::Varying),
-                _ => false,
-            };
+            )
+        );
+        let varies = || self.flow.writes(reader).iter().all(|to| self.classes.webs[to.web] == Class::Varying);
+        let can_read =
+            self.function.ops[reader].guard() == Guard::ALWAYS && (is_float || is_integer && varies());
         let quiet = (plain.op + 1..reader).all(|op| self.is_quiet(plain, op));
         let ends = !self.flow.is_live(web, before(reader + 1));
         (can_read && quiet && ends && folded < MOST).then_some(reader)
@@ -249,13 +254,10 @@ impl Emitter<'_> {
     /// The same before arithmetic on integers.
     pub(super) fn ready_for(&mut self, op: usize, alu: &Alu, compute: Compute) -> Emitted {
         let (Some(a), Some(b)) = (alu.s.get(0), alu.s.get(1)) else { return Ok(()) };
-        match compute {
-            // Its code uses these registers.
-            Compute::Mul(Width::W32) if self.is_recurrent(op, [a, b]) => Ok(()),
-            Compute::Sub(_) => self.ready(op, &[a, b]),
-            _ if is_commutative(compute) => self.ready(op, &[a, b]),
-            _ => Ok(()),
-        }
+        // The code of recurrent products uses these registers.
+        let in_use = compute == Compute::Mul(Width::W32) && self.is_recurrent(op, [a, b]);
+        let is_ready = !in_use && (matches!(compute, Compute::Sub(_)) || is_commutative(compute));
+        if is_ready { self.ready(op, &[a, b]) } else { Ok(()) }
     }
 
     /// The sources of arithmetic in the better order: the second can be a word of memory for all lanes.

@@ -35,7 +35,9 @@ impl Emitter<'_> {
         let count = match half.float {
             Float::Fma => 3,
             Float::Neg | Float::Abs => 1,
-            _ => 2,
+            Float::Add | Float::Sub | Float::Mul | Float::Min | Float::Max => 2,
+            // No instruction on halves.
+            Float::Div | Float::Rcp | Float::Sqrt => return Err(Unencodable),
         };
         for (slot, temporary) in sources.into_iter().zip(0u8..).take(count) {
             let from = self.register(op, slot, part, temporary, false)?;
@@ -69,7 +71,8 @@ impl Emitter<'_> {
                 let which = if half.float == Float::Max { 0b0101 } else { 0b0100 };
                 asm.vrangeps(zmm4, zmm0, zmm1, which)?;
             }
-            _ => asm.vmulps(zmm4, zmm0, zmm1)?,
+            Float::Mul => asm.vmulps(zmm4, zmm0, zmm1)?,
+            Float::Div | Float::Rcp | Float::Sqrt => return Err(Unencodable),
         }
         match half.brain {
             true => self.convert_to_bf16(zmm4, to),

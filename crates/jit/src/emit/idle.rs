@@ -79,7 +79,7 @@ impl Emitter<'_> {
         let mut others = (start..branch).filter(|&op| !matches!(self.flow.actions[op], Action::Nothing));
         let writes_predicate = |op: usize| match &self.function.ops[op] {
             Op::Alu(alu) => alu.guard == Guard::ALWAYS && alu.d.iter().all(|slot| slot == predicate),
-            _ => false,
+            Op::Branch(..) | Op::Other(..) => false,
         };
         let writes = match (others.next(), others.next()) {
             // The comparison was earlier, and the predicate has been written.

@@ -24,11 +24,26 @@ impl Emitter<'_> {
                 Scalar::Constant(by) if signed || by >= 0 => {
                     self.extended(op, signed, d, (a, by), Some(c).filter(|_| add))?;
                 }
-                _ => return Ok(false),
+                Scalar::Constant(_) | Scalar::Register(_) | Scalar::Memory(_) => return Ok(false),
             },
             Compute::Extend(Extend::Sign64) => self.extended(op, true, d, (a, 1), None)?,
             Compute::Extend(Extend::Zero64) => self.extended(op, false, d, (a, 1), None)?,
-            _ => return Ok(false),
+            // The others are computed by `scalar`.
+            Compute::Extend(Extend::Low32 | Extend::Field { .. } | Extend::Sign { .. }) => return Ok(false),
+            Compute::Copy(_) | Compute::Add(_) | Compute::Sub(_) | Compute::Neg(_) => return Ok(false),
+            Compute::High { .. } | Compute::Permute(_) | Compute::And(_) | Compute::Or(_) => {
+                return Ok(false);
+            }
+            Compute::Xor(_) | Compute::Not(_) | Compute::Lop3(_) | Compute::Shl(_) => return Ok(false),
+            Compute::Shr { .. } | Compute::Funnel { .. } | Compute::Min { .. } => return Ok(false),
+            Compute::Max { .. } | Compute::Select(_) | Compute::Halves | Compute::Pack64 => return Ok(false),
+            Compute::High32 | Compute::Compare { .. } | Compute::CompareFloat { .. } => return Ok(false),
+            Compute::CompareDouble { .. } | Compute::CompareShort { .. } => return Ok(false),
+            Compute::Integer(_) | Compute::Half(_) | Compute::Double(_) | Compute::Float(_) => {
+                return Ok(false);
+            }
+            Compute::Rounded(..) | Compute::Flushed(_) | Compute::Convert(_) => return Ok(false),
+            Compute::WideConvert(_) | Compute::Special(_) | Compute::Predicate(_) => return Ok(false),
         }
         Ok(true)
     }
@@ -64,7 +79,7 @@ impl Emitter<'_> {
                 self.scalar_to(op, b, RCX)?;
                 Scalar::Register(RCX)
             }
-            by => by,
+            by @ (Scalar::Constant(_) | Scalar::Register(_)) => by,
         };
         let asm = &mut self.unit.a;
         match (by, d.is_wide()) {
@@ -93,7 +108,7 @@ impl Emitter<'_> {
     ) -> Emitted {
         let from = match self.scalar_source(op, a) {
             Scalar::Register(from) => from,
-            _ => {
+            Scalar::Constant(_) | Scalar::Memory(_) => {
                 self.scalar_to(op, a, RAX)?;
                 RAX
             }

@@ -31,7 +31,19 @@ impl Emitter<'_> {
                 }
                 Ok(())
             }
-            _ => {
+            Integer::Extract { wide: false, .. }
+            | Integer::Insert { wide: false }
+            | Integer::Population { wide: false }
+            | Integer::LeadingZeros { wide: false }
+            | Integer::Highest { wide: false, .. }
+            | Integer::Magnitude { wide: false }
+            | Integer::HighSum { .. }
+            | Integer::Dot { .. }
+            | Integer::Permute
+            | Integer::Distance { .. }
+            | Integer::Ones { .. }
+            | Integer::LowBits { .. }
+            | Integer::FunnelClamped { .. } => {
                 for part in 0..2 {
                     self.integer_part(op, integer, part, s)?;
                     self.put(op, d, part, 4)?;
@@ -42,6 +54,7 @@ impl Emitter<'_> {
     }
 
     /// A part of a row of 32-bit words, in `zmm4`.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "the last match ends in an error")]
     fn integer_part(&mut self, op: usize, integer: Integer, part: usize, s: [Slot; 4]) -> Emitted {
         let a = self.register(op, s[0], part, 0, false)?;
         let a = ZMM[usize::from(a)];
@@ -118,7 +131,7 @@ impl Emitter<'_> {
                 }
                 asm.vpord(zmm4, zmm4, zmm3)
             }
-            _ => Ok(()),
+            _ => Err(Unencodable),
         }
     }
 
@@ -165,13 +178,14 @@ impl Emitter<'_> {
         }
         let full = self.unit.word(32);
         let asm = &mut self.unit.a;
-        match integer {
-            Integer::Highest { signed: true, .. } => {
-                asm.vpsraq(zmm2, a, 63)?;
-                asm.vpxord(zmm2, zmm2, a)?;
-                asm.vplzcntd(zmm3, zmm2)?;
-            }
-            _ => asm.vplzcntd(zmm3, a)?,
+        if let Integer::Highest { signed: true, .. } = integer {
+            asm.vpsraq(zmm2, a, 63)?;
+            asm.vpxord(zmm2, zmm2, a)?;
+            asm.vplzcntd(zmm3, zmm2)?;
+        } else if let Integer::Highest { signed: false, .. } | Integer::LeadingZeros { .. } = integer {
+            asm.vplzcntd(zmm3, a)?;
+        } else {
+            return Err(Unencodable);
         }
         // Those of the upper half, and of the lower one where that is zero.
         asm.vpsrlq(zmm4, zmm3, 32)?;

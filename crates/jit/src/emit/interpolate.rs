@@ -339,7 +339,7 @@ impl Emitter<'_> {
         let lower_first = [0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15];
         let apart = match words {
             Words::Upper(_) => lower_first.map(|byte| byte ^ 2),
-            _ => lower_first,
+            Words::Lower(_) | Words::Middle(_) => lower_first,
         };
         let apart = self.unit.bytes(apart.repeat(4));
         let a = &mut self.unit.a;
@@ -440,7 +440,10 @@ impl Emitter<'_> {
         // The sign, the exponent and six or seven bits. The reciprocals of large numbers are subnormal.
         let (from, most, signed) = match special {
             Special::Rcp | Special::Div { .. } | Special::Divisor => (1 << 8, 252 << 8, true),
-            _ => (1 << 6, 254 << 6, false),
+            Special::Dividend { .. } | Special::Rsqrt | Special::Sqrt | Special::Ex2 { .. } => {
+                (1 << 6, 254 << 6, false)
+            }
+            Special::Lg2 | Special::Sin | Special::Cos | Special::Tanh => (1 << 6, 254 << 6, false),
         };
         let [from, most] = [from, most].map(|word: u32| self.unit.word(word << 16 | word));
         let a = &mut self.unit.a;

@@ -173,7 +173,7 @@ pub(crate) struct Emitter<'a> {
     /// The webs that are written between the last entry and the start of each block, once this is needed.
     pub(crate) written: Option<BitSets>,
     /// Results that are written to the frame where they are computed: operations and webs, sorted.
-    kept: Vec<(usize, usize)>,
+    pub(crate) kept: Vec<(usize, usize)>,
     /// The webs that a block leaves in the frame: of the block that was asked for last.
     untouched: Option<(usize, Vec<usize>)>,
     /// Accesses that are checked together.
@@ -199,7 +199,7 @@ pub(crate) struct Emitter<'a> {
     /// These lanes, where they are known and all of them execute.
     lanes: Option<u32>,
     /// Vectors of f32 that are the same in all lanes ([`same`]).
-    same: Buffer<bool>,
+    pub(crate) same: Buffer<bool>,
     /// The group of accesses that is checked for these lanes: its first access.
     leading_group: Option<usize>,
     /// The predicate that the operation before has left in `eax`.
@@ -503,7 +503,9 @@ impl<'a> Emitter<'a> {
             return match place {
                 Place::Vector(registers) if registers[part] == from => Ok(()),
                 Place::Vector(registers) => self.unit.a.vmovdqa64(ZMM[usize::from(registers[part])], z),
-                _ => self.unit.a.vmovdqa64(self.row(slot, part), z),
+                Place::Frame | Place::Scalar(_) | Place::Halves => {
+                    self.unit.a.vmovdqa64(self.row(slot, part), z)
+                }
             };
         }
         self.put_masked(place, slot, (part, wide), from)
@@ -605,28 +607,34 @@ impl<'a> Emitter<'a> {
                 (self.held, self.begun) = (None, None);
                 Ok(())
             }
-            (Action::Exchange, Op::Other(_, step)) if self.mode == Mode::Uniform => match &**step {
-                Step::Warp(warp) => self.exchange(op, warp),
-                _ => self.exit(op),
-            },
+            (Action::Exchange, Op::Other(_, step)) if self.mode == Mode::Uniform => {
+                if let Step::Warp(warp) = &**step { self.exchange(op, warp) } else { self.exit(op) }
+            }
             (Action::Loop | Action::Step | Action::Exchange, _) => self.call_interpreter(op, None),
             (Action::Load | Action::Store, Op::Other(guard, step)) => self.access(op, *guard, step),
             (Action::Poll, Op::Other(guard, step)) => self.poll(op, *guard, step),
             (Action::LoadOwn | Action::StoreOwn, Op::Other(guard, step)) => self.own(op, *guard, step),
-            (Action::FrameAddress, Op::Other(_, step)) => match &**step {
-                Step::FrameAddress(of) => self.frame_address(op, of.d, of.offset as i32),
-                _ => self.exit(op),
-            },
-            (Action::Atomic, Op::Other(guard, step)) => match &**step {
-                Step::Atomic(atomic) => self.atomic(op, *guard, atomic),
-                _ => self.exit(op),
-            },
+            (Action::FrameAddress, Op::Other(_, step)) => {
+                let Step::FrameAddress(of) = &**step else { return self.exit(op) };
+                self.frame_address(op, of.d, of.offset as i32)
+            }
+            (Action::Atomic, Op::Other(guard, step)) => {
+                if let Step::Atomic(atomic) = &**step {
+                    self.atomic(op, *guard, atomic)
+                } else {
+                    self.exit(op)
+                }
+            }
             // Where no lane passes its guard, it does no harm.
             (Action::Fence, _) => self.unit.a.mfence(),
             (Action::Branch, Op::Branch(guard, target)) => {
                 self.branch(op, (*guard, in_eax), *target as usize)
             }
-            _ => self.exit(op),
+            (Action::Exit, _) => self.exit(op),
+            // No such operation has these actions.
+            (Action::Compute(_) | Action::Load | Action::Store | Action::Poll, _) => self.exit(op),
+            (Action::LoadOwn | Action::StoreOwn | Action::FrameAddress, _) => self.exit(op),
+            (Action::Atomic | Action::Branch, _) => self.exit(op),
         }
     }
 

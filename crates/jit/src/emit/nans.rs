@@ -68,11 +68,28 @@ impl Emitter<'_> {
             else {
                 return self.moved(op).is_some();
             };
+            if alu.guard != Guard::ALWAYS {
+                return false;
+            }
             match compute {
-                _ if alu.guard != Guard::ALWAYS => false,
-                Compute::Float(float) => !matches!(float, Float::Min | Float::Max),
+                Compute::Float(float) => match float {
+                    Float::Min | Float::Max => false,
+                    Float::Add | Float::Sub | Float::Mul | Float::Fma | Float::Div => true,
+                    Float::Rcp | Float::Sqrt | Float::Neg | Float::Abs => true,
+                },
                 Compute::Copy(_) => alu.s.get(0).is_some_and(|slot| self.is_number(slot)),
-                _ => false,
+                // What these write is no f32 with any NaN.
+                Compute::Add(_) | Compute::Sub(_) | Compute::Neg(_) | Compute::Mul(_) => false,
+                Compute::High { .. } | Compute::Permute(_) | Compute::Mad(_) | Compute::Wide { .. } => false,
+                Compute::And(_) | Compute::Or(_) | Compute::Xor(_) | Compute::Not(_) => false,
+                Compute::Lop3(_) | Compute::Shl(_) | Compute::Shr { .. } | Compute::Funnel { .. } => false,
+                Compute::Min { .. } | Compute::Max { .. } | Compute::Select(_) | Compute::Extend(_) => false,
+                Compute::Halves | Compute::Pack64 | Compute::High32 | Compute::Compare { .. } => false,
+                Compute::CompareFloat { .. } | Compute::CompareDouble { .. } => false,
+                Compute::CompareShort { .. } | Compute::Integer(_) | Compute::Half(_) => false,
+                Compute::Double(_) | Compute::Rounded(..) | Compute::Flushed(_) => false,
+                Compute::Convert(_) | Compute::WideConvert(_) => false,
+                Compute::Special(_) | Compute::Predicate(_) => false,
             }
         };
         let vector = matches!(self.places[web], Place::Vector(_)) && !self.flow.webs[web].is_wide();

@@ -70,7 +70,10 @@ impl Emitter<'_> {
     fn own_place(&mut self, plain: &Plain<'_>, to: AsmRegister64) -> Emitted {
         let place = match plain.address.memory {
             Memory::Function => offset_of!(Entry, parameters),
-            _ => offset_of!(Entry, own),
+            Memory::Local | Memory::Frame => offset_of!(Entry, own),
+            // Not memory that each thread has to itself.
+            Memory::Generic | Memory::Global | Memory::Constant | Memory::Kernel => return Err(Unencodable),
+            Memory::Shared | Memory::Cluster => return Err(Unencodable),
         };
         self.unit.a.mov(to, qword_ptr(field!(current)))?;
         self.unit.a.mov(to, qword_ptr(to + place))

@@ -11,16 +11,21 @@ pub(crate) fn sites(function: &Function) -> Vec<u8> {
     let mut next = [0usize; 4];
     let site = |op: &Op| {
         let Op::Other(_, step) = op else { return 0 };
-        let memory = match &**step {
-            Step::Load(access) | Step::Store(access) => access.address.memory,
-            Step::Atomic(atomic) => atomic.address.memory,
-            _ => return 0,
+        let memory = if let Step::Load(access) | Step::Store(access) = &**step {
+            access.address.memory
+        } else if let Step::Atomic(atomic) = &**step {
+            atomic.address.memory
+        } else {
+            return 0;
         };
         let (kind, sites) = match memory {
             Memory::Generic => (0, GENERIC_SITES),
             Memory::Constant => (1, CONSTANT_SITES),
             Memory::Kernel => (3, PARAMETER_SITES),
-            _ => (2, GLOBAL_SITES),
+            Memory::Global => (2, GLOBAL_SITES),
+            // They have a region of their own, or no code.
+            Memory::Shared | Memory::Cluster => (2, GLOBAL_SITES),
+            Memory::Local | Memory::Frame | Memory::Function => (2, GLOBAL_SITES),
         };
         let number = next[kind];
         next[kind] += usize::from(memory != Memory::Shared);
@@ -56,10 +61,12 @@ pub(super) struct Plain<'a> {
 impl<'a> Plain<'a> {
     /// A load or store of an operation.
     pub(super) fn of(op: usize, step: &'a Step, slow: CodeLabel, site: u8) -> Option<Plain<'a>> {
-        let (access, store) = match step {
-            Step::Load(access) => (access, false),
-            Step::Store(access) => (access, true),
-            _ => return None,
+        let (access, store) = if let Step::Load(access) = step {
+            (access, false)
+        } else if let Step::Store(access) = step {
+            (access, true)
+        } else {
+            return None;
         };
         let slot = access.registers.first()?.slot?;
         let (address, registers) = (&access.address, &access.registers[..]);
@@ -128,7 +135,9 @@ impl<'a> Plain<'a> {
             Memory::Shared => offset_of!(Context, shared),
             Memory::Local | Memory::Frame => offset_of!(Context, own),
             Memory::Function => offset_of!(Context, parameters),
-            _ => offset_of!(Context, sites) + usize::from(self.site) * size_of::<Region>(),
+            Memory::Generic | Memory::Global | Memory::Constant | Memory::Kernel | Memory::Cluster => {
+                offset_of!(Context, sites) + usize::from(self.site) * size_of::<Region>()
+            }
         };
         AsmMemoryExpression(r15, region + offset)
     }

@@ -118,14 +118,14 @@ impl Emitter<'_> {
         match &self.function.ops[op] {
             Op::Alu(alu) => found = alu.d.iter().any(|slot| slot == predicate),
             Op::Branch(..) => {}
-            Op::Other(_, step) => match &**step {
-                Step::Load(access) => found = access.registers.iter().any(|one| one.slot == Some(predicate)),
-                Step::Store(_) => {}
-                _ => {
+            Op::Other(_, step) => {
+                if let Step::Load(access) = &**step {
+                    found = access.registers.iter().any(|one| one.slot == Some(predicate));
+                } else if !matches!(**step, Step::Store(_)) {
                     step.clone()
                         .visit(&mut |slot: &mut Slot, role| found |= *slot == predicate && !role.is_read());
                 }
-            },
+            }
         }
         found
     }
@@ -181,16 +181,14 @@ impl Emitter<'_> {
         match op {
             Op::Alu(alu) => found |= alu.s.iter().any(|slot| slot == predicate),
             Op::Branch(..) => {}
-            Op::Other(_, step) => match &**step {
-                Step::Load(_) => {}
-                Step::Store(access) => {
-                    found |= access.registers.iter().any(|one| one.slot == Some(predicate))
-                }
-                _ => {
+            Op::Other(_, step) => {
+                if let Step::Store(access) = &**step {
+                    found |= access.registers.iter().any(|one| one.slot == Some(predicate));
+                } else if !matches!(**step, Step::Load(_)) {
                     step.clone()
                         .visit(&mut |slot: &mut Slot, role| found |= *slot == predicate && role.is_read());
                 }
-            },
+            }
         }
         found
     }

@@ -152,15 +152,19 @@ impl Emitter<'_> {
             return None;
         };
         let (a, b) = (alu.s.get(0)?, alu.s.get(1)?);
-        match compute {
-            Compute::Add(_) if a == itself => self.factor(op, b),
-            Compute::Add(_) if b == itself => self.factor(op, a),
-            Compute::Sub(_) if a == itself => Some(self.factor(op, b)?.wrapping_neg()),
-            _ => None,
+        if let Compute::Add(_) = compute {
+            return match () {
+                () if a == itself => self.factor(op, b),
+                () if b == itself => self.factor(op, a),
+                () => None,
+            };
         }
+        let falls = matches!(compute, Compute::Sub(_)) && a == itself;
+        if falls { Some(self.factor(op, b)?.wrapping_neg()) } else { None }
     }
 
     /// How much the result of an operation grows.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "it only says what is fetched early")]
     fn slope_of(&self, op: usize, over: &Over, steps: &mut usize) -> Option<i64> {
         let (compute, alu) = match (self.flow.actions[op], &self.function.ops[op]) {
             (Action::Copy(_, s), _) => return self.slope((op, s), over, steps),

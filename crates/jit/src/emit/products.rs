@@ -164,7 +164,7 @@ impl Emitter<'_> {
         }
         Ok(match self.source(op, slot, part, 1, false)? {
             Vector::Broadcast(slot) => of_first(slot),
-            other => other,
+            source @ (Vector::Register(_) | Vector::Memory(_) | Vector::Loaded(_)) => source,
         })
     }
 
@@ -215,7 +215,7 @@ impl Emitter<'_> {
             Class::HalfAffine(step) if !self.masked => {
                 Some(self.unit.constant([step.wrapping_mul(8) as u64; 8]))
             }
-            _ => None,
+            Class::HalfAffine(_) | Class::Affine(_) | Class::Varying | Class::Unknown => None,
         };
         for part in 0..4 {
             if let (Some(further), 1) = (further, part % 2) {

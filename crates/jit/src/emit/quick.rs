@@ -30,7 +30,8 @@ fn mirrored(order: Order) -> Order {
         Order::Le => Order::Ge,
         Order::Gt => Order::Lt,
         Order::Ge => Order::Le,
-        order => order,
+        Order::Eq => Order::Eq,
+        Order::Ne => Order::Ne,
     }
 }
 
@@ -200,7 +201,7 @@ impl Emitter<'_> {
                 let blocks = [target as usize, next + 1].map(|op| self.block_of_target(op));
                 blocks.iter().all(Option::is_some).then_some((next, target as usize))
             }
-            _ => None,
+            Op::Branch(..) | Op::Alu(_) | Op::Other(..) => None,
         }
     }
 

@@ -34,21 +34,25 @@ impl Emitter<'_> {
                     self.unit.a.vmovaps(zmm3, numerator)?;
                     self.unit.a.vdivps(zmm2, zmm3, by(one, rounding))?;
                 }
-                _ => {
+                Float::Add | Float::Sub | Float::Mul | Float::Div | Float::Fma => {
                     let two = self.register(op, b, part, 1, true)?;
                     let two = by(ZMM[usize::from(two)], rounding);
-                    match float {
-                        Float::Add => self.unit.a.vaddps(zmm2, one, two)?,
-                        Float::Sub => self.unit.a.vsubps(zmm2, one, two)?,
-                        Float::Mul => self.unit.a.vmulps(zmm2, one, two)?,
-                        Float::Div => self.unit.a.vdivps(zmm2, one, two)?,
-                        _ => {
-                            let three = self.register(op, c, part, 3, true)?;
-                            self.unit.a.vmovaps(zmm2, ZMM[usize::from(three)])?;
-                            self.unit.a.vfmadd231ps(zmm2, one, two)?;
-                        }
+                    if float == Float::Add {
+                        self.unit.a.vaddps(zmm2, one, two)?;
+                    } else if float == Float::Sub {
+                        self.unit.a.vsubps(zmm2, one, two)?;
+                    } else if float == Float::Mul {
+                        self.unit.a.vmulps(zmm2, one, two)?;
+                    } else if float == Float::Div {
+                        self.unit.a.vdivps(zmm2, one, two)?;
+                    } else {
+                        let three = self.register(op, c, part, 3, true)?;
+                        self.unit.a.vmovaps(zmm2, ZMM[usize::from(three)])?;
+                        self.unit.a.vfmadd231ps(zmm2, one, two)?;
                     }
                 }
+                // They are exact.
+                Float::Neg | Float::Abs | Float::Min | Float::Max => return Err(Unencodable),
             }
             self.canonical(2)?;
             self.put(op, d, part, 2)?;

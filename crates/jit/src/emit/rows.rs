@@ -19,7 +19,7 @@ impl Emitter<'_> {
         let base = plain.base.filter(|_| !self.masked)?;
         match self.class(plain.op, base) {
             Class::HalfAffine(step) => Some(step),
-            _ => None,
+            Class::Affine(_) | Class::Varying | Class::Unknown => None,
         }
     }
 
@@ -46,16 +46,31 @@ impl Emitter<'_> {
     /// Before a result is claimed to have a step in 64 bits: leaves compiled code if a source of 32 bits wraps around
     /// within a half of the warp.
     pub(super) fn check_steps(&mut self, op: usize, alu: &Alu, compute: Compute, d: Slot) -> Emitted {
-        let (count, signed) = match compute {
-            Compute::Wide { signed, .. } => (2, signed),
-            Compute::Extend(Extend::Sign64) => (1, true),
-            Compute::Extend(Extend::Zero64) => (1, false),
-            _ => return Ok(()),
-        };
         // Where some lanes execute, nothing relies on the claim.
         if self.masked || !matches!(self.result_class(op, d), Class::HalfAffine(_)) {
             return Ok(());
         }
+        let (count, signed) = match compute {
+            Compute::Wide { signed, .. } => (2, signed),
+            Compute::Extend(Extend::Sign64) => (1, true),
+            Compute::Extend(Extend::Zero64) => (1, false),
+            // Results and sources wrap around together.
+            Compute::Copy(_) | Compute::Add(_) | Compute::Sub(_) | Compute::Mul(_) => return Ok(()),
+            Compute::Mad(_) | Compute::Shl(_) | Compute::Extend(Extend::Low32) => return Ok(()),
+            // Sources and results have the same width, or no step is claimed.
+            Compute::Extend(Extend::Field { .. } | Extend::Sign { .. }) => return Ok(()),
+            Compute::Neg(_) | Compute::High { .. } | Compute::Permute(_) => return Ok(()),
+            Compute::And(_) | Compute::Or(_) | Compute::Xor(_) | Compute::Not(_) => return Ok(()),
+            Compute::Lop3(_) | Compute::Shr { .. } | Compute::Funnel { .. } => return Ok(()),
+            Compute::Min { .. } | Compute::Max { .. } | Compute::Select(_) => return Ok(()),
+            Compute::Halves | Compute::Pack64 | Compute::High32 => return Ok(()),
+            Compute::Compare { .. } | Compute::CompareFloat { .. } => return Ok(()),
+            Compute::CompareDouble { .. } | Compute::CompareShort { .. } => return Ok(()),
+            Compute::Integer(_) | Compute::Half(_) | Compute::Double(_) => return Ok(()),
+            Compute::Float(_) | Compute::Rounded(..) | Compute::Flushed(_) => return Ok(()),
+            Compute::Convert(_) | Compute::WideConvert(_) => return Ok(()),
+            Compute::Special(_) | Compute::Predicate(_) => return Ok(()),
+        };
         for slot in alu.s.iter().take(count) {
             match self.class(op, slot) {
                 Class::Affine(steps) if steps.lane != 0 => {
@@ -68,7 +83,8 @@ impl Emitter<'_> {
                     self.first_lanes(op, slot)?;
                     self.check_half_lanes(op, step, signed)?;
                 }
-                _ => {}
+                // Without steps nothing wraps around; what varies has no result with a step.
+                Class::Affine(_) | Class::HalfAffine(_) | Class::Varying | Class::Unknown => {}
             }
         }
         Ok(())
@@ -127,7 +143,9 @@ impl Emitter<'_> {
                 }
                 self.unit.a.vmovd(G32[usize::from(to)], XMM[0])
             }
-            _ => self.unit.a.mov(G32[usize::from(to)], self.lane_of_half(slot, half)),
+            Some(Place::Frame | Place::Scalar(_) | Place::Halves) | None => {
+                self.unit.a.mov(G32[usize::from(to)], self.lane_of_half(slot, half))
+            }
         }
     }
 
@@ -164,6 +182,7 @@ impl Emitter<'_> {
     }
 
     /// One of both results, in `eax`; `ecx` is used.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "what is not listed is an error")]
     fn half_of_pair(&mut self, op: usize, compute: Compute, [a, b, c]: [Slot; 3], half: usize) -> Emitted {
         self.half_to(op, a, half, RAX)?;
         if let Compute::Add(_) | Compute::Sub(_) | Compute::Mul(_) | Compute::Mad(_) = compute {
@@ -203,7 +222,7 @@ impl Emitter<'_> {
             let place = self.lane_of_half(d, half);
             match source {
                 Scalar::Constant(value) => self.unit.a.add(place, value)?,
-                _ => self.unit.a.add(place, G32[usize::from(from)])?,
+                Scalar::Register(_) | Scalar::Memory(_) => self.unit.a.add(place, G32[usize::from(from)])?,
             }
         }
         Ok(())

@@ -94,12 +94,18 @@ impl Emitter<'_> {
                 }
             };
         }
-        match compute {
-            Compute::Add(_) => pair!(add),
-            Compute::Sub(_) => pair!(sub),
-            Compute::And(_) => pair!(and),
-            Compute::Or(_) => pair!(or),
-            _ => pair!(xor),
+        if let Compute::Add(_) = compute {
+            pair!(add)
+        } else if let Compute::Sub(_) = compute {
+            pair!(sub)
+        } else if let Compute::And(_) = compute {
+            pair!(and)
+        } else if let Compute::Or(_) = compute {
+            pair!(or)
+        } else if let Compute::Xor(_) = compute {
+            pair!(xor)
+        } else {
+            return Err(Unencodable);
         }
         if to == RAX { self.put_scalar(op, d, RAX) } else { Ok(()) }
     }
@@ -191,7 +197,7 @@ impl Emitter<'_> {
             Compute::Not(_) => self.unit.a.not(rax)?,
             Compute::Shl(width) | Compute::Shr { width, .. } => match self.scalar_source(op, b) {
                 Scalar::Constant(by @ 0..32) => self.shift_by(compute, width, by as u32)?,
-                _ => {
+                Scalar::Constant(_) | Scalar::Register(_) | Scalar::Memory(_) => {
                     self.scalar_to(op, b, RCX)?;
                     self.shift_scalar(compute, width)?;
                 }
@@ -219,8 +225,19 @@ impl Emitter<'_> {
                 self.unit.a.shr(rax, 32u32)?;
             }
             Compute::Funnel { left } => self.funnel_scalar(op, left, [b, source(2)])?,
-            // Nothing else has a result that is a scalar.
-            _ => {}
+            // `index` computes these, and code above the others.
+            Compute::Mul(_) | Compute::Mad(_) | Compute::Lop3(_) => return Err(Unencodable),
+            Compute::Extend(Extend::Sign64 | Extend::Zero64) => return Err(Unencodable),
+            Compute::Add(_) | Compute::Sub(_) | Compute::And(_) => return Err(Unencodable),
+            Compute::Or(_) | Compute::Xor(_) => return Err(Unencodable),
+            // Results of these are vectors: no steps are claimed of them ([`crate::classes::Classes`]).
+            Compute::Integer(_) | Compute::Permute(_) | Compute::Select(_) => return Err(Unencodable),
+            Compute::Halves | Compute::Pack64 | Compute::High32 => return Err(Unencodable),
+            Compute::Compare { .. } | Compute::CompareFloat { .. } => return Err(Unencodable),
+            Compute::CompareDouble { .. } | Compute::CompareShort { .. } => return Err(Unencodable),
+            Compute::Half(_) | Compute::Double(_) | Compute::Float(_) => return Err(Unencodable),
+            Compute::Rounded(..) | Compute::Flushed(_) | Compute::Convert(_) => return Err(Unencodable),
+            Compute::WideConvert(_) | Compute::Special(_) | Compute::Predicate(_) => return Err(Unencodable),
         }
         self.put_scalar(op, d, RAX)
     }
@@ -340,8 +357,9 @@ impl Emitter<'_> {
             (Compute::Shl(_), Width::W64) => asm.shl(rax, by),
             (Compute::Shr { signed: true, .. }, Width::W32) => asm.sar(eax, by),
             (Compute::Shr { signed: true, .. }, Width::W64) => asm.sar(rax, by),
-            (_, Width::W32) => asm.shr(eax, by),
-            (_, Width::W64) => asm.shr(rax, by),
+            (Compute::Shr { signed: false, .. }, Width::W32) => asm.shr(eax, by),
+            (Compute::Shr { signed: false, .. }, Width::W64) => asm.shr(rax, by),
+            _ => Err(Unencodable),
         }
     }
 
@@ -362,8 +380,9 @@ impl Emitter<'_> {
         match (compute, width) {
             (Compute::Shl(_), Width::W32) => asm.shl(eax, cl)?,
             (Compute::Shl(_), Width::W64) => asm.shl(rax, cl)?,
-            (_, Width::W32) => asm.shr(eax, cl)?,
-            (_, Width::W64) => asm.shr(rax, cl)?,
+            (Compute::Shr { signed: false, .. }, Width::W32) => asm.shr(eax, cl)?,
+            (Compute::Shr { signed: false, .. }, Width::W64) => asm.shr(rax, cl)?,
+            _ => return Err(Unencodable),
         }
         asm.cmp(ecx, bits)?;
         asm.cmovae(rax, rdx)
@@ -373,7 +392,7 @@ impl Emitter<'_> {
     pub(super) fn compare_flags(&mut self, op: usize, width: Width, a: Slot, b: Slot) -> Emitted {
         let first = match self.scalar_source(op, a) {
             Scalar::Register(first) => first,
-            _ => {
+            Scalar::Constant(_) | Scalar::Memory(_) => {
                 self.scalar_to(op, a, RDX)?;
                 RDX
             }

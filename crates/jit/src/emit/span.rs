@@ -21,7 +21,7 @@ impl Emitter<'_> {
             softwarp_ir::Op::Other(_, step) => {
                 Plain::of(span.first, step, plain.slow, self.sites[span.first])?
             }
-            _ => return None,
+            softwarp_ir::Op::Alu(_) | softwarp_ir::Op::Branch(..) => return None,
         };
         let is_apart = |plain: &Plain<'_>| {
             self.has_code(plain, self.masked)

@@ -165,7 +165,8 @@ impl Emitter<'_> {
                 return self.finish_quotient(op, ftz, sources[0]);
             }
             Special::Div { .. } | Special::Divisor => sources[1],
-            _ => sources[0],
+            Special::Rcp | Special::Dividend { .. } | Special::Rsqrt | Special::Sqrt => sources[0],
+            Special::Ex2 { .. } | Special::Lg2 | Special::Sin | Special::Cos | Special::Tanh => sources[0],
         };
         let first = self.number(op, (special, inputs), of, 0)?;
         let second = self.number(op, (special, inputs), of, 1)?;
@@ -245,7 +246,13 @@ impl Emitter<'_> {
             Special::Ex2 { ftz } => self.fixed_exponent(ftz, inputs, n, x)?,
             Special::Sin | Special::Cos => self.fixed_angle(special, inputs, n, x)?,
             Special::Tanh => self.position_of_tangent(n, x)?,
-            _ => {
+            Special::Rcp
+            | Special::Div { .. }
+            | Special::Dividend { .. }
+            | Special::Divisor
+            | Special::Rsqrt
+            | Special::Sqrt
+            | Special::Lg2 => {
                 let same = (0..32u8).find(|&register| ZMM[usize::from(register)] == x);
                 return Ok(same.unwrap_or(own));
             }

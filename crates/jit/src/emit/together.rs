@@ -113,7 +113,7 @@ impl Emitter<'_> {
             match class {
                 _ if is_pair || !written => {}
                 Class::Affine(_) => self.save_first(web)?,
-                _ => self.save(web)?,
+                Class::HalfAffine(_) | Class::Varying | Class::Unknown => self.save(web)?,
             }
         }
         let at = self.at_barriers.partition_point(|(other, _)| *other < op as u32);
@@ -126,9 +126,9 @@ impl Emitter<'_> {
             self.unit.a.mov(dword_ptr(field!(exit)), at as i32)?;
             return self.leave();
         }
-        let known = self.late.iter().find_map(|late| match late {
-            Late::Behind { op: other, label } if *other == op => Some(*label),
-            _ => None,
+        let known = self.late.iter().find_map(|late| {
+            let Late::Behind { op: other, label } = late else { return None };
+            (*other == op).then_some(*label)
         });
         let label = known.unwrap_or_else(|| self.unit.a.create_label());
         if known.is_none() {
@@ -191,7 +191,7 @@ impl Emitter<'_> {
             }
             match self.classes.webs[web] {
                 Class::Affine(_) => self.save_first(web)?,
-                _ => self.save(web)?,
+                Class::HalfAffine(_) | Class::Varying | Class::Unknown => self.save(web)?,
             }
         }
         Ok(())
@@ -313,9 +313,9 @@ impl Emitter<'_> {
     /// Leaves uniform code at the end of the kernel.
     pub(super) fn leave_at_end(&mut self, start: usize, op: usize) -> Emitted {
         self.pay(start, op)?;
-        let known = self.late.iter().find_map(|late| match late {
-            Late::Ended { op: other, label } if *other == op => Some(*label),
-            _ => None,
+        let known = self.late.iter().find_map(|late| {
+            let Late::Ended { op: other, label } = late else { return None };
+            (*other == op).then_some(*label)
         });
         let label = known.unwrap_or_else(|| self.unit.a.create_label());
         if known.is_none() {

@@ -125,28 +125,25 @@ impl Emitter<'_> {
         let Lane { atomic, place, result, wanted } = lane;
         let alone = lane.is_alone();
         let asm = &mut self.unit.a;
-        match atomic.op {
-            AtomicOp::Exch if !alone => {
-                asm.xchg(place, operand)?;
-                return if wanted { asm.mov(result, operand) } else { Ok(()) };
+        if atomic.op == AtomicOp::Exch && !alone {
+            asm.xchg(place, operand)?;
+            return if wanted { asm.mov(result, operand) } else { Ok(()) };
+        }
+        if atomic.op == AtomicOp::Cas {
+            asm.mov(old, operand)?;
+            asm.mov(new, result)?;
+            match alone {
+                true => asm.cmpxchg(place, new)?,
+                false => asm.lock().cmpxchg(place, new)?,
             }
-            AtomicOp::Cas => {
-                asm.mov(old, operand)?;
-                asm.mov(new, result)?;
-                match alone {
-                    true => asm.cmpxchg(place, new)?,
-                    false => asm.lock().cmpxchg(place, new)?,
-                }
-                return if wanted { asm.mov(result, old) } else { Ok(()) };
-            }
-            operation if is_single_instruction(atomic) && !wanted => {
-                return update(if alone { asm } else { asm.lock() }, operation, place, operand);
-            }
-            AtomicOp::Add if is_single_instruction(atomic) && !alone => {
-                asm.lock().xadd(place, operand)?;
-                return asm.mov(result, operand);
-            }
-            _ => {}
+            return if wanted { asm.mov(result, old) } else { Ok(()) };
+        }
+        if is_single_instruction(atomic) && !wanted {
+            return update(if alone { asm } else { asm.lock() }, atomic.op, place, operand);
+        }
+        if atomic.op == AtomicOp::Add && is_single_instruction(atomic) && !alone {
+            asm.lock().xadd(place, operand)?;
+            return asm.mov(result, operand);
         }
         let mut again = asm.create_label();
         asm.mov(old, place)?;
@@ -199,15 +196,23 @@ impl Emitter<'_> {
                 asm.test(old, old)?;
                 asm.cmovz(new, operand)
             }
-            operation => {
+            AtomicOp::And => {
                 asm.mov(new, old)?;
-                match operation {
-                    AtomicOp::And => asm.and(new, operand),
-                    AtomicOp::Or => asm.or(new, operand),
-                    AtomicOp::Xor => asm.xor(new, operand),
-                    _ => asm.add(new, operand),
-                }
+                asm.and(new, operand)
             }
+            AtomicOp::Or => {
+                asm.mov(new, old)?;
+                asm.or(new, operand)
+            }
+            AtomicOp::Xor => {
+                asm.mov(new, old)?;
+                asm.xor(new, operand)
+            }
+            AtomicOp::Add => {
+                asm.mov(new, old)?;
+                asm.add(new, operand)
+            }
+            AtomicOp::Cas => Err(Unencodable),
         }
     }
 

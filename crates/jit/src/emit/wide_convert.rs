@@ -15,7 +15,13 @@ impl Emitter<'_> {
             | WideConvert::SingleOfInteger { .. }
             | WideConvert::WordOfDouble { .. }
             | WideConvert::Field { .. } => self.shortened(op, convert, d, a),
-            _ => {
+            WideConvert::DoubleOfWord { .. }
+            | WideConvert::DoubleOfInteger { .. }
+            | WideConvert::DoubleOfSingle
+            | WideConvert::IntegerOfDouble { .. }
+            | WideConvert::IntegerOfSingle { .. }
+            | WideConvert::Whole(_)
+            | WideConvert::OfLow { .. } => {
                 for part in 0..4 {
                     self.lengthened(op, convert, part, a)?;
                     self.put(op, d, part, 3)?;
@@ -49,19 +55,21 @@ impl Emitter<'_> {
                 self.unit.a.vcvtps2pd(zmm0, from)?;
                 self.integer_of_double(zmm0, (signed, rounding))
             }
-            _ => {
+            WideConvert::DoubleOfInteger { signed } => {
                 let from = self.register(op, a, part, 0, false)?;
-                let from = ZMM[usize::from(from)];
-                match convert {
-                    WideConvert::DoubleOfInteger { signed } => self.double_of_integer(from, signed),
-                    WideConvert::IntegerOfDouble { signed, rounding } => {
-                        self.integer_of_double(from, (signed, rounding))
-                    }
-                    WideConvert::Whole(rounding) => self.unit.a.vrndscalepd(zmm3, from, rounding.bits()),
-                    // The others have 32-bit results.
-                    _ => Ok(()),
-                }
+                self.double_of_integer(ZMM[usize::from(from)], signed)
             }
+            WideConvert::IntegerOfDouble { signed, rounding } => {
+                let from = self.register(op, a, part, 0, false)?;
+                self.integer_of_double(ZMM[usize::from(from)], (signed, rounding))
+            }
+            WideConvert::Whole(rounding) => {
+                let from = self.register(op, a, part, 0, false)?;
+                self.unit.a.vrndscalepd(zmm3, ZMM[usize::from(from)], rounding.bits())
+            }
+            // These have 32-bit results.
+            WideConvert::SingleOfDouble(_) | WideConvert::SingleOfInteger { .. } => Err(Unencodable),
+            WideConvert::WordOfDouble { .. } | WideConvert::Field { .. } => Err(Unencodable),
         }
     }
 
@@ -135,11 +143,20 @@ impl Emitter<'_> {
                     WideConvert::WordOfDouble { signed, rounding } => {
                         self.word_of_double(from, to, (signed, rounding))?;
                     }
-                    WideConvert::Field { shift, .. } if shift != 0 => {
+                    WideConvert::Field { shift: 0, .. } => asm.vpmovqd(to, from)?,
+                    WideConvert::Field { shift, .. } => {
                         asm.vpsrlq(zmm0, from, shift)?;
                         asm.vpmovqd(to, zmm0)?;
                     }
-                    _ => asm.vpmovqd(to, from)?,
+                    // These have 64-bit results.
+                    WideConvert::DoubleOfWord { .. } | WideConvert::DoubleOfInteger { .. } => {
+                        return Err(Unencodable);
+                    }
+                    WideConvert::DoubleOfSingle | WideConvert::IntegerOfDouble { .. } => {
+                        return Err(Unencodable);
+                    }
+                    WideConvert::IntegerOfSingle { .. } | WideConvert::Whole(_) => return Err(Unencodable),
+                    WideConvert::OfLow { .. } => return Err(Unencodable),
                 }
             }
             self.unit.a.vinserti64x4(zmm3, zmm3, ymm4, 1)?;

@@ -59,7 +59,15 @@ impl Slots {
                     let fused = &fused[*number as usize];
                     (fused.reads(), fused.writes())
                 }
-                _ => (self.reads(op), self.writes(op)),
+                Action::Copy(..) | Action::Compute(_) | Action::Loop | Action::Branch | Action::Exit => {
+                    (self.reads(op), self.writes(op))
+                }
+                Action::Load | Action::Poll | Action::Store | Action::LoadOwn | Action::StoreOwn => {
+                    (self.reads(op), self.writes(op))
+                }
+                Action::FrameAddress | Action::Atomic | Action::Fence | Action::Exchange | Action::Step => {
+                    (self.reads(op), self.writes(op))
+                }
             };
             let start = slots.all.len() as u32;
             slots.starts[op] = (start, start + reads.len() as u32);
@@ -430,21 +438,22 @@ impl<'a> Flow<'a> {
                     reads.extend(alu.s.iter().filter(is_row));
                     writes.extend(alu.d.iter().filter(is_row));
                 }
-                (_, Op::Other(_, step)) => match &**step {
-                    Step::Load(access) => {
+                // A load and a store are the most common: no operation is cloned to be visited.
+                (_, Op::Other(_, step)) => {
+                    if let Step::Load(access) = &**step {
                         reads.extend(access.address.base);
                         writes.extend(access.registers.iter().filter_map(|one| one.slot).filter(is_row));
-                    }
-                    Step::Store(access) => {
+                    } else if let Step::Store(access) = &**step {
                         reads.extend(access.address.base);
                         reads.extend(access.registers.iter().filter_map(|one| one.slot).filter(is_row));
+                    } else {
+                        step.as_ref().clone().visit(&mut |slot: &mut Slot, role| match role {
+                            Role::Write | Role::Read | Role::Address if !is_row(slot) => {}
+                            Role::Write => writes.push(*slot),
+                            Role::Read | Role::Address => reads.push(*slot),
+                        });
                     }
-                    step => step.clone().visit(&mut |slot: &mut Slot, role| match role {
-                        _ if !is_row(slot) => {}
-                        Role::Write => writes.push(*slot),
-                        _ => reads.push(*slot),
-                    }),
-                },
+                }
             }
             leave_each_once(&mut writes);
             if self.is_partial(function, number) {

@@ -1,8 +1,10 @@
 //! Runs a program interpreted and compiled, and compares what it leaves.
 
+use softwarp_num::Level;
 use softwarp_num::splitmix::SplitMix64;
 use softwarp_vm::device::{Device, Jit, Launch, LaunchError, Report};
 use softwarp_vm::fault::FaultKind;
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// The shapes of CTAs: whole and partial warps, rows of 16 threads, other rows. Rows that programs access in shared memory
@@ -100,6 +102,10 @@ fn run(device: &Device, setup: Setup, jit: Jit, [input, out]: [u64; 2], launch: 
         most_instructions: Some(setup.most),
         ..Launch::new("k", [4, 1, 1], block, &arguments)
     });
+    if let (Jit::On, Ok(report)) = (jit, &result) {
+        let (all, compiled) = LAUNCHES.get();
+        LAUNCHES.set((all + 1, compiled + u64::from(report.compiled > 0)));
+    }
     let (ended, faulted) = match result {
         Ok(report) => (format!("{:?}", report.counts), false),
         // Where warps stand when the limit is noticed is left open.
@@ -110,6 +116,19 @@ fn run(device: &Device, setup: Setup, jit: Jit, [input, out]: [u64; 2], launch: 
     let mut memory = vec![0; OUTPUT];
     device.read(out, &mut memory).expect("inside");
     Left { memory, ended, faulted }
+}
+
+thread_local! {
+    /// The launches of this thread's test that were to be compiled and had no fault, and those of them in which compiled
+    /// code executed instructions.
+    static LAUNCHES: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+}
+
+/// Checks that compiled code ran in most launches of a test: where nothing is compiled, nothing differs.
+pub fn assert_compiled_code_ran() {
+    let (all, compiled) = LAUNCHES.get();
+    let has_code = cfg!(target_arch = "x86_64") && Level::current() != Level::Baseline;
+    assert!(!has_code || all == 0 || 2 * compiled > all, "compiled code ran in {compiled} of {all} launches");
 }
 
 /// How a launch ends that has reached its limit on instructions.
