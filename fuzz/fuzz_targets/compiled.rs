@@ -9,6 +9,7 @@ mod check;
 mod choices;
 #[path = "../../crates/vm/tests/compiled/functions.rs"]
 mod functions;
+#[allow(dead_code, reason = "the tests look at how much was compiled")]
 #[path = "../../crates/vm/tests/compiled/run.rs"]
 mod run;
 #[path = "../../crates/vm/tests/compiled/table.rs"]

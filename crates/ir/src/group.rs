@@ -4,6 +4,8 @@
 //! wait. But four warps multiply together, and the product is complete when all of them have issued it.
 
 use crate::Slot;
+use crate::input::{Input, Parsed};
+use crate::list::{Immediates, Operands};
 use crate::operand::{List, Role};
 use crate::properties::Properties;
 use std::fmt;
@@ -66,7 +68,13 @@ pub enum Queue {
 impl GroupOp {
     /// Whether only sanitizers see it.
     pub fn is_silent(self) -> bool {
-        !matches!(self, GroupOp::Commit(Queue::Products) | GroupOp::Wait { queue: Queue::Products, .. })
+        match self {
+            GroupOp::Commit(queue) | GroupOp::Wait { queue, .. } => match queue {
+                Queue::Products => false,
+                Queue::Copies | Queue::Bulk => true,
+            },
+            GroupOp::Registers | GroupOp::Proxy { .. } | GroupOp::WholeGroup | GroupOp::WholeWarp => true,
+        }
     }
 }
 
@@ -101,9 +109,9 @@ impl GroupOp {
 
     pub(crate) fn print_reads(&self, out: &mut List<'_, '_>) -> fmt::Result {
         match self {
-            GroupOp::Commit(queue) => out.item(&format_args!("{queue:?}")),
+            GroupOp::Commit(queue) => out.immediate("queue", queue),
             GroupOp::Wait { queue, pending, reads, all } => {
-                out.item(&format_args!("{queue:?}"))?;
+                out.immediate("queue", queue)?;
                 out.immediate("pending", pending)?;
                 out.immediate("reads", reads)?;
                 out.immediate("all", all)
@@ -114,5 +122,36 @@ impl GroupOp {
             }
             GroupOp::Registers | GroupOp::WholeGroup | GroupOp::WholeWarp => Ok(()),
         }
+    }
+
+    /// Reads one by its name; none if it has none of these.
+    pub(crate) fn parse(name: &str, reads: &mut Input<'_>) -> Option<Parsed<GroupOp>> {
+        let names: &[&str] = match name {
+            "commit_group" => &["queue"],
+            "wait_group" => &["queue", "pending", "reads", "all"],
+            "fence.proxy.async" => &["shared", "global"],
+            "wgmma.fence" | "whole_warpgroup" | "whole_warp" => &[],
+            _ => return None,
+        };
+        let read = |mut named: Immediates<'_>| {
+            let op = match name {
+                "commit_group" => GroupOp::Commit(named.take("queue")?),
+                "wait_group" => GroupOp::Wait {
+                    queue: named.take("queue")?,
+                    pending: named.take("pending")?,
+                    reads: named.take("reads")?,
+                    all: named.take("all")?,
+                },
+                "fence.proxy.async" => {
+                    GroupOp::Proxy { shared: named.take("shared")?, global: named.take("global")? }
+                }
+                "wgmma.fence" => GroupOp::Registers,
+                "whole_warpgroup" => GroupOp::WholeGroup,
+                _ => GroupOp::WholeWarp,
+            };
+            named.finish()?;
+            Ok(op)
+        };
+        Some(Operands::new(reads, names).named().and_then(read))
     }
 }

@@ -28,6 +28,8 @@
 //! assert_eq!(written, [Slot::narrow(1)]);
 //! ```
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 pub mod alu;
 pub mod asynchronous;
 pub mod cluster;
@@ -36,17 +38,22 @@ mod control;
 pub mod debug;
 pub mod defined;
 pub mod group;
+mod immediate;
+mod input;
+mod list;
 pub mod matrix;
 mod memory;
 pub mod multimem;
 mod operand;
 mod operations;
 mod order;
+mod parse;
 mod print;
 mod properties;
 pub mod start;
 pub mod tensor_core;
 pub mod texture;
+mod values;
 mod verify;
 
 pub use alu::{Alu, AluOp, Immediate, Slots};
@@ -54,6 +61,7 @@ pub use collective::{Barrier, BarrierOp, WarpOp, WarpOpKind};
 pub use control::{
     Alloca, Call, Callee, FrameAddress, Provided, ReadSpecial, Special, StackRestore, StackSave, Switch,
 };
+pub use input::ParseError;
 pub use memory::{Access, Address, Atomic, AtomicOp, Element, Memory, TAGGED};
 pub use operand::Role;
 pub use operations::{AsyncOp, ClusterOp, Declared, MatrixOp, Step, TensorCoreOp, TextureOp};
@@ -196,10 +204,7 @@ impl Op {
     pub fn targets(&self) -> &[u32] {
         match self {
             Op::Branch(_, target) => std::slice::from_ref(target),
-            Op::Other(_, step) => match &**step {
-                Step::Switch(switch) => &switch.targets,
-                _ => &[],
-            },
+            Op::Other(_, step) => step.targets(),
             Op::Alu(_) => &[],
         }
     }
@@ -210,9 +215,7 @@ impl Op {
             && match self {
                 Op::Alu(_) => false,
                 Op::Branch(..) => true,
-                Op::Other(_, step) => {
-                    matches!(**step, Step::Return | Step::Exit | Step::Trap | Step::Switch(_))
-                }
+                Op::Other(_, step) => step.ends_block(),
             }
     }
 }

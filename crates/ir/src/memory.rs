@@ -30,6 +30,19 @@ pub enum Memory {
 }
 
 impl Memory {
+    /// Every one.
+    pub const ALL: [Memory; 9] = [
+        Memory::Generic,
+        Memory::Global,
+        Memory::Constant,
+        Memory::Shared,
+        Memory::Cluster,
+        Memory::Local,
+        Memory::Frame,
+        Memory::Kernel,
+        Memory::Function,
+    ];
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {

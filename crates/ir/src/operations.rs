@@ -11,6 +11,8 @@ use crate::asynchronous::{
 use crate::cluster::{ClusterArrive, CtaRank, FirstCta, IsCancelled, IsOwnShared, MapShared, TryCancel};
 use crate::control::{Alloca, Call, FrameAddress, ReadSpecial, StackRestore, StackSave, Switch};
 use crate::group::GroupOp;
+use crate::input::{Input, Parsed};
+use crate::list::Operands;
 use crate::matrix::{FragmentLoad, FragmentStore, LoadMatrix, Mma, StoreMatrix, Transpose, Wgmma};
 use crate::multimem::MultimemOp;
 use crate::operand::{List, Operand, Part, Role};
@@ -127,6 +129,39 @@ macro_rules! operations {
                 }
             }
 
+            /// Reads an operation by its name: what it writes, and what it reads with immediate operands. None if it
+            /// has none of these names.
+            #[allow(unused_mut, reason = "operations without operands")]
+            pub(crate) fn parse(
+                name: &str,
+                writes: &mut Input<'_>,
+                reads: &mut Input<'_>,
+            ) -> Option<Parsed<Self>> {
+                $(
+                    if name == $name {
+                        const NAMES: &[&str] = &[ $( $( operations!(@listed imm $role $field) ),* )? ];
+                        let mut parse = || -> Parsed<Self> {
+                            let mut written = Operands::new(writes, &[]);
+                            $( $( operations!(@parse write $role $field written); )* )?
+                            written.named()?.finish()?;
+                            let mut read = Operands::new(reads, NAMES);
+                            $( $( operations!(@parse read $role $field read); )* )?
+                            let mut named = read.named()?;
+                            $( $( operations!(@parse imm $role $field named); )* )?
+                            named.finish()?;
+                            Ok(Self::$variant $( ($payload { $( $field ),* }) )?)
+                        };
+                        return Some(parse());
+                    }
+                )*
+                $(
+                    if let Some(op) = operations!(@group $inner name writes reads) {
+                        return Some(op.map(Self::$group));
+                    }
+                )*
+                None
+            }
+
             /// Every operation, without those of groups.
             pub const TABLE: &[Declared] = &[ $( Declared {
                 name: $name,
@@ -146,11 +181,17 @@ macro_rules! operations {
     };
     (@visit $pass:ident $role:ident $field:ident $f:ident) => {};
     (@print read read $field:ident $out:ident) => {
-        Operand::print($field, $out)?
+        $out.operand($field)?
     };
     (@print write write $field:ident $out:ident) => {
-        Operand::print($field, $out)?
+        $out.operand($field)?
     };
+    (@parse write write $field:ident $from:ident) => { let $field = $from.next()?; };
+    (@parse read read $field:ident $from:ident) => { let $field = $from.next()?; };
+    (@parse imm imm $field:ident $from:ident) => { let $field = $from.take(stringify!($field))?; };
+    (@parse $pass:ident $role:ident $field:ident $from:ident) => {};
+    (@group GroupOp $name:ident $writes:ident $reads:ident) => { GroupOp::parse($name, $reads) };
+    (@group $inner:ident $name:ident $writes:ident $reads:ident) => { $inner::parse($name, $writes, $reads) };
     (@print imm imm $field:ident $out:ident) => {
         $out.immediate(stringify!($field), $field)?
     };
@@ -396,6 +437,32 @@ impl Step {
     #[inline]
     pub fn is_collective(&self) -> bool {
         self.properties().collective
+    }
+
+    /// Where it may branch to.
+    pub fn targets(&self) -> &[u32] {
+        match self {
+            Step::Switch(switch) => &switch.targets,
+            Step::Return | Step::Exit | Step::Trap | Step::Breakpoint | Step::Yield | Step::Call(_) => &[],
+            Step::Special(_) | Step::FrameAddress(_) | Step::Alloca(_) | Step::StackSave(_) => &[],
+            Step::StackRestore(_) | Step::Load(_) | Step::Store(_) | Step::Atomic(_) | Step::Fence(_) => &[],
+            Step::Barrier(_) | Step::Warp(_) | Step::Multimem(_) | Step::Group(_) | Step::Texture(_) => &[],
+            Step::Cluster(_) | Step::Asynchronous(_) | Step::Matrix(_) | Step::TensorCore(_) => &[],
+        }
+    }
+
+    /// Whether lanes that execute it do not continue with the next operation.
+    pub fn ends_block(&self) -> bool {
+        match self {
+            Step::Return | Step::Exit | Step::Trap | Step::Switch(_) => true,
+            Step::Breakpoint | Step::Yield | Step::Call(_) | Step::Special(_) | Step::FrameAddress(_) => {
+                false
+            }
+            Step::Alloca(_) | Step::StackSave(_) | Step::StackRestore(_) | Step::Load(_) => false,
+            Step::Store(_) | Step::Atomic(_) | Step::Fence(_) | Step::Barrier(_) | Step::Warp(_) => false,
+            Step::Multimem(_) | Step::Group(_) | Step::Texture(_) | Step::Cluster(_) => false,
+            Step::Asynchronous(_) | Step::Matrix(_) | Step::TensorCore(_) => false,
+        }
     }
 
     /// Whether other threads may react to it.

@@ -75,6 +75,7 @@ impl Order {
     }
 
     /// What the modifiers of an instruction say; `implied` where they say nothing.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "other modifiers say nothing of the order")]
     pub fn of(modifiers: &[Modifier], implied: Order) -> Order {
         let semantics = modifiers.iter().find_map(|word| {
             Some(match *word {

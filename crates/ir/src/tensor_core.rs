@@ -1,6 +1,7 @@
 //! Instructions of the fifth generation of tensor cores (PTX ISA section 9.7.16).
 
-use crate::operand::{List, Operand, Part};
+use crate::input::{Input, Parsed};
+use crate::operand::{Operand, Part};
 use crate::{Address, Slot};
 use softwarp_units::tensor_core::copy::{Packing, Shape};
 use softwarp_units::tensor_core::fragment::Fragment;
@@ -34,8 +35,17 @@ impl Operand for TensorAddress {
         }
     }
 
-    fn print(&self, out: &mut List<'_, '_>) -> fmt::Result {
-        out.item(self)
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+
+    fn parse(input: &mut Input<'_>) -> Parsed<TensorAddress> {
+        input.expect("[")?;
+        input.expect("tensor")?;
+        let base = if input.is_at_slot() { Some(input.slot()?) } else { None };
+        let offset = if base.is_none() || input.eat("+") { input.number()? } else { 0 };
+        input.expect("]")?;
+        Ok(TensorAddress { base, offset })
     }
 }
 
@@ -56,10 +66,17 @@ impl Operand for TensorFactor {
         }
     }
 
-    fn print(&self, out: &mut List<'_, '_>) -> fmt::Result {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TensorFactor::Descriptor(slot) => slot.print(out),
-            TensorFactor::Tensor(address) => address.print(out),
+            TensorFactor::Descriptor(slot) => write!(f, "{slot}"),
+            TensorFactor::Tensor(address) => write!(f, "{address}"),
+        }
+    }
+
+    fn parse(input: &mut Input<'_>) -> Parsed<TensorFactor> {
+        match input.is_at_slot() {
+            true => input.slot().map(TensorFactor::Descriptor),
+            false => TensorAddress::parse(input).map(TensorFactor::Tensor),
         }
     }
 }

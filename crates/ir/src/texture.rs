@@ -154,6 +154,7 @@ pub enum SurfaceAccess {
 const OLD_TEXTURES: u64 = 0x7d00_0000_0000_0000;
 
 /// What stands for an opaque variable in registers: its address; `None` unless it is one at module scope.
+#[allow(clippy::wildcard_enum_match_arm, reason = "variables in other spaces are no opaque ones")]
 pub fn handle_of(image: &Image, windows: &Windows, id: ObjectId, member: Option<u32>) -> Option<u64> {
     let object = image.object(id);
     let address = || image.address(windows, id, member);

@@ -27,7 +27,12 @@ pub fn listing(function: &Function, shape: Shape) -> Option<Vec<Line>> {
     let level = Level::current().unwrap_or(Level::Avx512);
     let budget = Budget::new(Limits::default(), function.ops.len());
     let flow = Flow::of(function, level, &budget).ok()?;
-    let (mut unit, ..) = emit(function, &flow, level, (shape, true), true).ok()?;
+    lines(function, &flow, level, shape)
+}
+
+/// The same at a level.
+pub(crate) fn lines(function: &Function, flow: &Flow, level: Level, shape: Shape) -> Option<Vec<Line>> {
+    let (mut unit, ..) = emit(function, flow, level, (shape, true), true).ok()?;
     let starts: Vec<(u64, Part)> = unit.marks.iter().map(|&(start, part)| (start as u64, part)).collect();
     let mut formatter = IntelFormatter::new();
     let mut decoder = Decoder::new(64, unit.a.finish().ok()?, DecoderOptions::NONE);

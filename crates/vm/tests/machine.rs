@@ -13,6 +13,7 @@ mod compiled_lanes;
 mod contract;
 mod endless;
 mod faults;
+mod filetests;
 mod float_environment;
 mod limits;
 mod litmus;

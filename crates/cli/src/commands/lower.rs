@@ -29,6 +29,9 @@ pub struct Args {
     /// Show the machine code that the operations are compiled to, for this shape of CTAs
     #[arg(long, value_name = "X,Y,Z", num_args = 0..=1, default_missing_value = "256,1,1", require_equals = true, value_parser = shape)]
     asm: Option<[u32; 3]>,
+    /// Show what a pass of the compiler finds out about each function instead; `ir` shows it as it can be read back
+    #[arg(long, value_name = "NAME", conflicts_with = "json")]
+    pass: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -46,6 +49,9 @@ lane, d4 one of 64-bit words, p4 a predicate; constants and what the launch give
 together, then as some of them do (`some lanes`). Which values are the same in all lanes depends on the
 shape of CTAs.
 
+--pass shows what a pass of the compiler finds out, with AVX-512, for CTAs of the shape that --asm names.
+An unknown name shows them all.
+
 Instructions that the machine cannot execute are shown on standard error, all of them, by name and
 line, with exit code 1: no launch is needed to find out whether a kernel will run.
 
@@ -61,6 +67,7 @@ Examples:
   softwarp lower --kernel saxpy --fmad=false kernel.ptx
   softwarp lower --asm=32,8 kernel.ptx
   softwarp lower --asm --json kernel.ptx
+  softwarp lower --pass classes --asm=16,16 kernel.ptx
   nvcc -ptx -o - kernel.cu | softwarp lower --json -";
 
 /// A file with all that lowering needs.
@@ -73,6 +80,10 @@ struct Lowered<'a> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Printed, CommandError> {
+    if let Some(name) = args.pass.as_deref().filter(|name| !passes().contains(name)) {
+        let known = passes().join(", ");
+        return Err(CommandError::Usage(format!("there is no pass `{name}`; the passes are {known}")));
+    }
     let options = args.linked.options()?;
     let LinkedFiles { sources, fmad } = args.linked.read(options)?;
     let colour = args.colour.wanted();
@@ -110,6 +121,7 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
             list.push(kernel);
         }
         match lowered {
+            Ok(program) if args.pass.is_some() => print_pass(&mut text, &image, &program, args),
             Ok(program) if !args.json => print(&mut text, (&sources, &image), &program, args.asm),
             Ok(_) => {}
             Err(unsupported) => {
@@ -186,6 +198,37 @@ fn print(text: &mut String, of: (&[Source], &Image), program: &Program, asm: Opt
         }
         text.push('\n');
     }
+}
+
+/// The names that `--pass` takes.
+fn passes() -> Vec<&'static str> {
+    let known = std::iter::once("ir");
+    #[cfg(target_arch = "x86_64")]
+    let known = known.chain(softwarp::jit::passes::PASSES.iter().map(|pass| pass.name));
+    known.collect()
+}
+
+/// What a pass finds out about all functions.
+fn print_pass(text: &mut String, image: &Image, program: &Program, args: &Args) {
+    let name = args.pass.as_deref().unwrap_or_default();
+    for function in &program.functions {
+        let _ = writeln!(text, "{}", image.function(function.function).name);
+        let _ = writeln!(text, "{}", found(name, function, args.asm.unwrap_or([256, 1, 1])));
+    }
+}
+
+fn found(name: &str, function: &Function, block: [u32; 3]) -> String {
+    if name == "ir" {
+        return format!("{function:#}");
+    }
+    #[cfg(target_arch = "x86_64")]
+    let found = {
+        use softwarp::jit::{Shape, passes};
+        passes::run(name, function, Shape::of(block), passes::Width::Avx512)
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let found = Some(block).and_then(|_| None::<String>);
+    found.unwrap_or_else(|| "it has no code\n".to_owned())
 }
 
 fn print_operations(text: &mut String, source: &Source, function: &Function) {

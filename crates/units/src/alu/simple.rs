@@ -74,8 +74,8 @@ impl fmt::Display for Simple {
             Simple::Add64 => f.write_str("add.b64"),
             Simple::Sub32 => f.write_str("sub.b32"),
             Simple::Sub64 => f.write_str("sub.b64"),
-            Simple::Dividend(_) => f.write_str("div.dividend"),
-            Simple::Reciprocal(_) => f.write_str("div.reciprocal"),
+            Simple::Dividend(of) => write!(f, "div.dividend{of}"),
+            Simple::Reciprocal(of) => write!(f, "div.reciprocal{of}"),
             Simple::Inside { inverted: false } => f.write_str("is_inside"),
             Simple::Inside { inverted: true } => f.write_str("is_outside"),
         }
@@ -107,6 +107,14 @@ pub struct Quotient {
     pub ftz: bool,
     /// `.full`
     pub full: bool,
+}
+
+impl fmt::Display for Quotient {
+    /// Its modifiers: `.full.ftz`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.full { ".full" } else { "" })?;
+        f.write_str(if self.ftz { ".ftz" } else { "" })
+    }
 }
 
 impl Quotient {

@@ -65,6 +65,33 @@ impl Fragment {
         Fragment::grouped(bits, k, rows * k, per_register(bits), origins)
     }
 
+    /// A layout by its parts and the name of what is simple about the lanes' parts (`Runs`, `Pairs` or `Any`), as `{:?}`
+    /// shows them. `None` if no matrix of this size has these elements, or if the lanes' parts are not so simple.
+    pub fn of_parts(
+        bits: u32,
+        lanes: [u16; LANES],
+        elements: Vec<u16>,
+        size: usize,
+        order: &str,
+    ) -> Option<Fragment> {
+        if !matches!(bits, 4 | 8 | 16 | 32 | 64) || !elements.len().is_multiple_of(per_register(bits)) {
+            return None;
+        }
+        let most = |parts: &[u16]| parts.iter().copied().max().map_or(0, usize::from);
+        if most(&lanes) + most(&elements) >= size {
+            return None;
+        }
+        let each = per_register(bits) as u16;
+        let is_run = |lane: usize| lanes[lane].wrapping_sub(lanes[lane / 4 * 4]) == lane as u16 % 4 * each;
+        let (order, holds) = match order {
+            "Runs" => (Order::Runs, (0..LANES).all(is_run)),
+            "Pairs" => (Order::Pairs, (0..LANES).all(|lane| usize::from(lanes[lane]) == 2 * lane)),
+            "Any" => (Order::Any, true),
+            _ => return None,
+        };
+        holds.then_some(Fragment { bits, lanes, elements, size, order })
+    }
+
     /// How many registers a lane has.
     #[inline]
     pub fn registers(&self) -> usize {

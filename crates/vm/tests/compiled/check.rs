@@ -61,6 +61,9 @@ fn is_nothing(op: &Op) -> bool {
 pub fn compare_function(stub: &Stub, seed: u64, choices: &mut Choices<'_>) {
     let function = function(choices, stub.places);
     function.verify().unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}\n{function}"));
+    let text = format!("{function:#}");
+    let parsed = Function::parse(&text).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+    assert_eq!(format!("{parsed:#}"), text, "seed {seed}: it is printed as it was parsed");
     let setup = Setup::of(seed);
     if std::env::var_os("SHOW").is_some() {
         eprintln!("{function}");
