@@ -5,7 +5,7 @@
 //! place where numbers wrap around. The others are where the terms put them: near it, far apart, or nowhere.
 //!
 //! What a kernel leaves depends on no order of threads: it loads what nobody stores to, or stores one value everywhere, or
-//! adds.
+//! performs one atomic operation whose order makes no difference.
 
 use crate::choices::Choices;
 use std::fmt::Write;
@@ -54,6 +54,8 @@ pub struct Kernel {
     pub place: Place,
     /// Whether the buffer that is meant has the highest addresses of all.
     pub is_last: bool,
+    /// Whether the kernel is meant for the buffer that is stored to.
+    pub stores: bool,
 }
 
 /// A number that depends on where buffers are.
@@ -95,7 +97,8 @@ enum Space {
 enum Does {
     Load,
     Store,
-    Add,
+    /// An atomic operation, with the name that it has.
+    Update(&'static str),
     /// Copies to shared memory.
     Copy,
 }
@@ -304,15 +307,19 @@ fn accesses(choices: &mut Choices<'_>, space: Space, does: Does) -> Vec<Access> 
         ("b64", 8),
         ("f64", 8),
     ];
-    const ADDED: [(&str, u64); 5] = [("u32", 4), ("u32", 4), ("u64", 8), ("f32", 4), ("s32", 4)];
     let (ty, bytes) = match does {
         Does::Load | Does::Store => choices.pick(&LOADED),
-        Does::Add => choices.pick(&ADDED),
+        Does::Update(operation) => choices.pick(match operation {
+            "add" => &[("u32", 4), ("u32", 4), ("u64", 8), ("f32", 4), ("s32", 4)],
+            "max" | "min" => &[("u32", 4), ("s32", 4), ("u64", 8), ("s64", 8)],
+            "inc" => &[("u32", 4)],
+            _ => &[("b32", 4), ("b32", 4), ("b64", 8)],
+        }),
         Does::Copy => ("b8", choices.pick(&[4, 8, 16])),
     };
     let count = match does {
         Does::Load | Does::Store => choices.pick(&[1, 1, 1, 2, 4]),
-        Does::Add | Does::Copy => 1,
+        Does::Update(_) | Does::Copy => 1,
     };
     let count = if count * bytes > 16 { 1 } else { count };
     let orders: &[&str] = match (space, does) {
@@ -335,7 +342,7 @@ fn accesses(choices: &mut Choices<'_>, space: Space, does: Does) -> Vec<Access> 
                 _ => 0,
             };
             let guarded = choices.below(4) == 0;
-            let order = if matches!(does, Does::Add | Does::Copy) { "" } else { order };
+            let order = if matches!(does, Does::Update(_) | Does::Copy) { "" } else { order };
             Access { ty, bytes, count, offset, guarded, order }
         })
         .collect()
@@ -394,27 +401,27 @@ pub fn kernel(choices: &mut Choices<'_>) -> Kernel {
         14 => Space::Constant,
         _ => Space::Parameters,
     };
+    let update = Does::Update("add");
     let does = match space {
         _ if is_far => choices.pick(&[Does::Load, Does::Store]),
         Space::Constant | Space::Parameters => Does::Load,
         Space::Local | Space::GenericLocal => choices.pick(&[Does::Load, Does::Store]),
-        Space::Global => choices.pick(&[
-            Does::Load,
-            Does::Load,
-            Does::Load,
-            Does::Store,
-            Does::Store,
-            Does::Add,
-            Does::Copy,
-        ]),
-        Space::Shared => choices.pick(&[Does::Load, Does::Load, Does::Store, Does::Add, Does::Copy]),
-        Space::Generic | Space::GenericShared => {
-            choices.pick(&[Does::Load, Does::Load, Does::Store, Does::Add])
+        Space::Global => {
+            choices.pick(&[Does::Load, Does::Load, Does::Load, Does::Store, Does::Store, update, Does::Copy])
         }
+        Space::Shared => choices.pick(&[Does::Load, Does::Load, Does::Store, update, Does::Copy]),
+        Space::Generic | Space::GenericShared => choices.pick(&[Does::Load, Does::Load, Does::Store, update]),
+    };
+    let does = match does {
+        Does::Update(_) => {
+            let others = ["add", "add", "max", "min", "or", "and", "xor", "exch", "cas", "inc"];
+            Does::Update(choices.pick(&others))
+        }
+        Does::Load | Does::Store | Does::Copy => does,
     };
     let size = match (space, does) {
         (Space::Global | Space::Generic, Does::Load | Does::Copy) => INPUT,
-        (Space::Global | Space::Generic, Does::Store | Does::Add) => STORED,
+        (Space::Global | Space::Generic, Does::Store | Does::Update(_)) => STORED,
         (Space::Shared | Space::GenericShared, _) => SHARED,
         (Space::Local | Space::GenericLocal, _) => LOCAL,
         (Space::Constant, _) => CONSTANT,
@@ -463,6 +470,7 @@ pub fn kernel(choices: &mut Choices<'_>) -> Kernel {
         ctas: 1 + choices.below(2) as u32,
         place,
         is_last: choices.below(2) == 0,
+        stores: matches!(does, Does::Store | Does::Update(_)),
     };
     let text = &mut kernel.text;
     let base = match space {
@@ -556,19 +564,21 @@ fn perform(text: &mut String, space: Space, does: Does, access: Access) {
             }
             writeln!(text, "    {guard}st{order}{name}{vector}.{ty} {at}, {list};")
         }
-        Does::Add => {
-            let value = match ty {
-                "u64" => "%w0",
-                _ => "%v0",
+        Does::Update(operation) => {
+            let value = if bytes == 8 { "%w0" } else { "%v0" };
+            let _ = match (ty, bytes) {
+                ("f32", _) => writeln!(text, "    mov.b32 %v0, 0f3f800000;"),
+                (_, 8) => writeln!(text, "    mov.u64 %w0, 0x500000003;"),
+                _ => writeln!(text, "    mov.u32 %v0, 0x50003;"),
             };
-            let _ = match ty {
-                "f32" => writeln!(text, "    mov.b32 %v0, 0f3f800000;"),
-                "u64" => writeln!(text, "    mov.u64 %w0, 3;"),
-                _ => writeln!(text, "    mov.u32 %v0, 3;"),
-            };
-            match offset.rem_euclid(3) {
-                0 => writeln!(text, "    {guard}atom{name}.add.{ty} {value}, {at}, {value};"),
-                _ => writeln!(text, "    {guard}red{name}.add.{ty} {at}, {value};"),
+            match (operation, offset.rem_euclid(3)) {
+                ("cas", _) => {
+                    writeln!(text, "    {guard}atom{name}.cas.{ty} {value}, {at}, {value}, {value};")
+                }
+                ("exch", _) | (_, 0) => {
+                    writeln!(text, "    {guard}atom{name}.{operation}.{ty} {value}, {at}, {value};")
+                }
+                _ => writeln!(text, "    {guard}red{name}.{operation}.{ty} {at}, {value};"),
             }
         }
         // One of both places is as it should be, and the same for all threads.

@@ -18,7 +18,7 @@ impl Buffers {
         let allocate = |bytes: u64| device.allocate(bytes).expect("memory");
         // Each is allocated behind the one before.
         let mut sizes = [INPUT, OUT, STORED];
-        let is_first = kernel.is_last == stores(kernel);
+        let is_first = kernel.is_last == kernel.stores;
         if !is_first {
             sizes.reverse();
         }
@@ -35,11 +35,6 @@ impl Buffers {
     }
 }
 
-/// Whether a kernel is meant for the buffer that is stored to.
-fn stores(kernel: &Kernel) -> bool {
-    ["0x5a5a5a5a;", "0x5a5a5a5a5a5a5a5a;", ".add."].iter().any(|one| kernel.text.contains(one))
-}
-
 /// What a kernel leaves.
 struct Left {
     ended: String,
@@ -54,7 +49,7 @@ fn run(device: &Device, kernel: &Kernel, buffers: &Buffers, jit: Jit) -> Left {
         let bytes: Vec<u8> = (0..bytes).map(|_| random.next_u64() as u8).collect();
         device.write(at, &bytes).expect("inside");
     }
-    let (base, other) = match stores(kernel) {
+    let (base, other) = match kernel.stores {
         true => (buffers.stored, buffers.input),
         false => (buffers.input, buffers.stored),
     };
