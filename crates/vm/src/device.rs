@@ -152,17 +152,17 @@ impl Device {
 
     /// Takes memory: zeros, at a multiple of 256.
     pub fn allocate(&self, bytes: u64) -> Result<u64, MemoryError> {
-        lock(&self.global).allocate(bytes)
+        self.with_room(|| lock(&self.global).allocate(bytes))
     }
 
     /// The same, at a multiple of a power of two if that is more than 256.
     pub fn allocate_aligned(&self, bytes: u64, alignment: u64) -> Result<u64, MemoryError> {
-        lock(&self.global).allocate_aligned(bytes, alignment)
+        self.with_room(|| lock(&self.global).allocate_aligned(bytes, alignment))
     }
 
     /// Takes memory again at an address where as many bytes were freed: zeros.
     pub fn allocate_again(&self, address: u64, bytes: u64) -> Result<(), MemoryError> {
-        lock(&self.global).allocate_again(address, bytes)
+        self.with_room(|| lock(&self.global).allocate_again(address, bytes))
     }
 
     /// Takes memory at an address that means nothing yet, a multiple of 256: zeros.

@@ -138,7 +138,8 @@ fn waiting_for_the_host_is_not_compared() {
     assert_eq!(comparisons.not_compared.get(&NotCompared::WaitsForHost), Some(&1), "{comparisons:?}");
 }
 
-/// Without memory for a copy, the launch runs all the same, and is counted.
+/// Without memory for a copy, the launch runs all the same, and is counted. Copies make room for memory that the program
+/// needs.
 #[test]
 fn without_memory_for_copies_launches_run() {
     let source = format!(
@@ -146,7 +147,9 @@ fn without_memory_for_copies_launches_run() {
     );
     let device = Device::load(&[&source], LoadOptions { memory: Some(64 << 20), ..LoadOptions::default() });
     let device = device.expect("a valid module");
-    let out = device.allocate(40 << 20).expect("memory");
+    let small = device.allocate(16 << 20).expect("memory");
+    assert_eq!(launch(&device, small, 1, 32).expect("no fault").comparisons.equal, 1);
+    let out = device.allocate(40 << 20).expect("the memory of the copy");
     let comparisons = launch(&device, out, 1, 32).expect("no fault").comparisons;
     let mut bytes = [0; 4];
     device.read(out, &mut bytes).expect("inside");

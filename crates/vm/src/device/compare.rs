@@ -12,12 +12,13 @@ mod results;
 
 use super::launch::{Prepared, Ran, Variation};
 use super::{Device, Module, ModuleId};
+use crate::clock::Instant;
 use crate::comparison::{Comparisons, Difference, Mismatch, NotCompared};
 use crate::decode::Program;
 use crate::fault::{FaultKind, Place};
 use crate::launch::{Jit, Launch, LaunchError, Outcome};
 use crate::memory::copies::{Copies, Pages};
-use crate::memory::global::{Global, lock};
+use crate::memory::global::{Global, MemoryError, lock};
 use crate::memory::heap::Blocks;
 use crate::sanitize::{Finding, FindingKind, Sanitize, Site, Touched, Watch};
 use crate::schedule::Schedule;
@@ -43,10 +44,15 @@ pub(super) struct Kept {
 struct Seen {
     order_dependent: u32,
     mismatches: u32,
+    /// The time that the launches took to look into that depend on the order.
+    spent: Duration,
 }
 
 /// After this many launches of a kernel that depend on the order, others that differ are counted as such without a look.
 const MOST_ORDERED: u32 = 16;
+
+/// The same after this time.
+const MOST_SPENT: Duration = Duration::from_secs(120);
 
 /// So many mismatches of a kernel are looked into. Others are findings without the instruction.
 const MOST_LOOKED_INTO: u32 = 4;
@@ -70,6 +76,22 @@ struct Comparing<'a> {
 }
 
 impl Device {
+    /// Takes memory; if there is none, once more without the copies that compare mode keeps.
+    pub(super) fn with_room<T>(&self, take: impl Fn() -> Result<T, MemoryError>) -> Result<T, MemoryError> {
+        match take() {
+            Err(MemoryError::Limit(_) | MemoryError::OutOfMemory { .. }) if self.drop_copies() => take(),
+            taken => taken,
+        }
+    }
+
+    /// Gives back the copies that compare mode keeps from launch to launch. Returns whether there were some.
+    fn drop_copies(&self) -> bool {
+        let Ok(mut kept) = self.comparing.try_lock() else { return false };
+        let is_some = !kept.copies.is_empty();
+        kept.copies = Copies::default();
+        is_some
+    }
+
     /// Runs a launch interpreted and compiled, and compares.
     pub(super) fn run_compared(
         &self,
@@ -227,10 +249,11 @@ impl Comparing<'_> {
         (copy, blocks): (&Global, Option<&Blocks>),
         limits: &How<'_>,
     ) -> (Comparisons, Option<Finding>) {
+        let started = Instant::now();
         let not_compared = |why| (Comparisons::not_compared(why), None);
         let key = (self.launch.module, self.launch.kernel.to_owned());
         let seen = kept.seen.get(&key).copied().unwrap_or_default();
-        if seen.order_dependent >= MOST_ORDERED {
+        if seen.order_dependent >= MOST_ORDERED || seen.spent > MOST_SPENT {
             return (Comparisons { order_dependent: 1, ..Comparisons::default() }, None);
         }
         let (mut first, mut second) = (Copies::default(), Copies::default());
@@ -258,6 +281,7 @@ impl Comparing<'_> {
         let seen = kept.seen.entry(key).or_default();
         let Some(what) = differences.first([&compiled, &other]) else {
             seen.order_dependent += 1;
+            seen.spent += started.elapsed();
             return (Comparisons { order_dependent: 1, ..Comparisons::default() }, None);
         };
         seen.mismatches += 1;

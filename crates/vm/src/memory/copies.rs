@@ -34,6 +34,11 @@ pub(crate) struct DifferingPage<'a> {
 pub(crate) type Pages = Vec<(usize, u64, Box<[u8]>)>;
 
 impl Copies {
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.of.is_empty()
+    }
+
     /// The same memory with other cells: those of an earlier copy where there are some, with any contents. The copies of
     /// memory that is gone are given back.
     pub(crate) fn of(&mut self, global: &Global, account: &Account) -> Result<Global, MemoryError> {

@@ -2,11 +2,12 @@
 
 use super::results::{Differences, Results};
 use super::{Comparing, How};
+use crate::clock::Instant;
 use crate::launch::Jit;
 use crate::memory::global::Global;
 use crate::memory::heap::Blocks;
 use crate::schedule::Schedule;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How many orders are tried.
 const ORDERS: u64 = 8;
