@@ -175,5 +175,6 @@ fn kernels_run_the_same_compiled_and_interpreted() {
     assert_eq!(ran("off"), ran("on"));
     assert_eq!(ran("off"), ran("auto"));
     let refused = run(command(&examples(), &["run", "--jit", "often", "saxpy.json"]), b"");
-    refused.is_refused(2, "invalid value 'often' for '--jit <WHEN>' [possible values: off, on, auto]");
+    refused
+        .is_refused(2, "invalid value 'often' for '--jit <WHEN>' [possible values: off, on, auto, compare]");
 }

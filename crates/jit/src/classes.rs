@@ -7,74 +7,10 @@ use crate::alignment::Alignment;
 use crate::buffers::{Buffer, pooled};
 use crate::decode::{Action, Combine, Compute, Extend, Width};
 use crate::flow::{Flow, Touch, before};
-use crate::reach::differences;
+pub(crate) use crate::steps::Steps;
 use crate::{Mode, Rows, Shape};
 use softwarp_ir::start::Given;
 use softwarp_ir::{Alu, Function, Guard, Op, Slot, Special, Step};
-
-/// How a value grows from lane to lane, modulo its width.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Steps {
-    /// From each lane to the next, within each half of the warp.
-    pub(crate) lane: i64,
-    /// From the first lane of the first half to that of the second.
-    pub(crate) half: i64,
-}
-
-impl Steps {
-    /// The same in all lanes.
-    pub(crate) const ZERO: Steps = Steps { lane: 0, half: 0 };
-
-    /// The same step from each lane to the next.
-    pub(crate) fn even(lane: i64) -> Steps {
-        Steps { lane, half: lane.wrapping_mul(16) }
-    }
-
-    /// The difference of a lane to the first.
-    pub(crate) fn at(self, lane: usize) -> i64 {
-        let within = self.lane.wrapping_mul((lane % 16) as i64);
-        within.wrapping_add(self.half.wrapping_mul((lane / 16) as i64))
-    }
-
-    /// The least and the largest difference of a lane to the first, unless lanes are so far apart that they may wrap around.
-    pub(crate) fn range(self) -> Option<(i64, i64)> {
-        differences(self, 64)
-    }
-
-    fn map(self, f: impl Fn(i64) -> i64) -> Steps {
-        Steps { lane: f(self.lane), half: f(self.half) }
-    }
-
-    fn add(self, other: Steps) -> Steps {
-        Steps { lane: self.lane.wrapping_add(other.lane), half: self.half.wrapping_add(other.half) }
-    }
-
-    fn narrow(self) -> Steps {
-        self.map(|step| i64::from(step as i32))
-    }
-
-    /// Whether the lanes are near enough that code can check that they do not wrap around.
-    fn is_small(self) -> bool {
-        self.lane.unsigned_abs() < 1 << 20 && self.half.unsigned_abs() < 1 << 24
-    }
-
-    fn is_negative(self) -> bool {
-        self.lane < 0 || self.half < 0
-    }
-
-    /// What a function makes of the differences, if the results are steps, too.
-    fn through(self, f: impl Fn(i64) -> i64) -> Option<Steps> {
-        let at = |lane: usize| f(self.at(lane)).wrapping_sub(f(0));
-        let steps = Steps { lane: at(1), half: at(16) };
-        (0..32).all(|lane| steps.at(lane) == at(lane)).then_some(steps)
-    }
-
-    /// Whether the differences of lanes to the first are only in bits that are zero in the first: as many low bits as
-    /// `zeros` says. Then no lane wraps around.
-    pub(crate) fn fit(self, zeros: u32) -> bool {
-        self.range().is_some_and(|(least, most)| least >= 0 && most < 1 << zeros.min(31))
-    }
-}
 
 /// How the lanes of a value are related.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

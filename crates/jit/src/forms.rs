@@ -2,13 +2,13 @@
 //!
 //! A form is compiled only if it is listed here or in the files that this one asks (`conversions.rs`, `functions.rs`,
 //! `integers.rs`). One that is not listed, such as a new opcode or one with a new modifier, is computed by the
-//! interpreter's loop ([`crate::decode::Action::Loop`]).
+//! interpreter's loop ([`crate::actions::Action::Loop`]).
 
 #![allow(clippy::wildcard_enum_match_arm, reason = "a form that is not listed is not compiled")]
 
+use crate::actions::{Combine, Compute, Order, PredicateOp, ShortType, Width};
 use crate::conversions::{Conversion, conversion};
-use crate::decode::{Combine, Compute, Float, Order, PredicateOp, Rounding, ShortType, Width};
-use crate::functions::{half, special};
+use crate::functions::{Float, Rounding, half, special};
 use crate::integers::integer as other_integer;
 use softwarp_ir::{Alu, Immediate};
 use softwarp_isa::Type;

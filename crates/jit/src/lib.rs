@@ -46,6 +46,8 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 #[cfg(target_arch = "x86_64")]
+mod actions;
+#[cfg(target_arch = "x86_64")]
 mod alignment;
 #[cfg(target_arch = "x86_64")]
 mod assembler;
@@ -101,6 +103,8 @@ mod same;
 mod sets;
 #[cfg(target_arch = "x86_64")]
 mod spans;
+#[cfg(target_arch = "x86_64")]
+mod steps;
 #[cfg(target_arch = "x86_64")]
 mod stops;
 #[cfg(target_arch = "x86_64")]

@@ -29,7 +29,7 @@
 //! wrapping around. A place below the size of the region is then the lane's address modulo 2^32; one that would have wrapped
 //! around is not below it, and is left to the interpreter.
 
-use crate::classes::Steps;
+use crate::steps::{Steps, differences, near};
 
 /// Bits of the widest address.
 const BITS: u32 = 64;
@@ -71,27 +71,10 @@ impl Reach {
     }
 }
 
-/// The least and the largest difference of a lane to the first, as integers. `None` if one is a quarter of all addresses or
-/// more.
-pub(crate) fn differences(steps: Steps, bits: u32) -> Option<(i64, i64)> {
-    let (lane, half) = (i128::from(steps.lane), i128::from(steps.half));
-    // From lane to lane it only grows, or only shrinks.
-    let ends = [0, 15 * lane, half, half + 15 * lane];
-    let least = ends.into_iter().fold(0, i128::min);
-    let most = ends.into_iter().fold(0, i128::max);
-    Some((near(least, bits)?, near(most, bits)?))
-}
-
-/// A number, if it is less than a quarter of all addresses away from 0.
-fn near(number: i128, bits: u32) -> Option<i64> {
-    let quarter = 1u128 << (bits - 2);
-    i64::try_from(number).ok().filter(|_| number.unsigned_abs() < quarter)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classes::Steps;
+    use crate::steps::Steps;
 
     /// Bits of the addresses that are tried, all of them.
     const FEW: u32 = 8;
