@@ -1,4 +1,4 @@
-//! Runs a kernel interpreted and compiled, from the same memory, and compares what it leaves.
+//! Runs a kernel interpreted and compiled, from the same memory, and compares what it leaves; then in compare mode.
 
 use softwarp_vm::device::{Device, Jit, Launch, LaunchError};
 use softwarp_vm::fault::FaultKind;
@@ -82,7 +82,25 @@ pub enum Outcome {
     Differs(String),
 }
 
-/// Runs a launch interpreted, then compiled.
+/// Runs a launch in compare mode. Returns what it finds.
+fn compare_mode(device: &Device, job: &Job<'_>) -> Option<String> {
+    for buffer in &job.buffers {
+        device.write(buffer.address, buffer.initial).expect("inside");
+    }
+    let report = device
+        .launch(&Launch {
+            jit: Jit::Compare,
+            dynamic_shared: job.dynamic_shared,
+            ..Launch::new(job.kernel, job.grid, job.block, &job.arguments)
+        })
+        .unwrap_or_else(|error| panic!("{}: {error}", job.kernel));
+    // Nothing here depends on the order of threads, so that is no explanation.
+    let comparisons = &report.comparisons;
+    let is_equal = comparisons.equal == 1 && report.findings.is_empty();
+    (!is_equal).then(|| format!("compare mode: {comparisons:?} {:?}", report.findings))
+}
+
+/// Runs a launch interpreted, then compiled, then in compare mode.
 pub fn compare(device: &Device, job: &Job<'_>) -> Outcome {
     let interpreted = run(device, job, Jit::Off);
     if interpreted.ended == LIMIT {
@@ -116,7 +134,10 @@ pub fn compare(device: &Device, job: &Job<'_>) -> Outcome {
             ));
         }
     }
-    Outcome::Same { compiled }
+    match compare_mode(device, job) {
+        Some(found) if compiled > 0 => Outcome::Differs(found),
+        _ => Outcome::Same { compiled },
+    }
 }
 
 fn word_of(word: u32, byte: &u8) -> u32 {
