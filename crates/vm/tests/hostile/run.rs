@@ -1,9 +1,10 @@
-//! Runs a kernel interpreted and compiled: it ends the same, and leaves the same memory.
+//! Runs a kernel interpreted, compiled, as it is run where nothing is said, and in compare mode: it ends the same, and
+//! leaves the same memory.
 
 use crate::choices::Choices;
 use crate::kernel::{From, INPUT, Kernel, OUT, STORED, kernel};
 use softwarp_num::splitmix::SplitMix64;
-use softwarp_vm::device::{Device, Jit, Launch, LaunchError, LoadOptions};
+use softwarp_vm::device::{Device, Jit, Launch, LaunchError, LoadOptions, Report};
 
 /// Buffers of a launch: the input, the one that is stored to, and the output.
 struct Buffers {
@@ -41,6 +42,7 @@ struct Left {
     faulted: bool,
     /// Nothing where other warps may have come more or less far.
     memory: Vec<u8>,
+    report: Report,
 }
 
 fn run(device: &Device, kernel: &Kernel, buffers: &Buffers, jit: Jit) -> Left {
@@ -64,9 +66,11 @@ fn run(device: &Device, kernel: &Kernel, buffers: &Buffers, jit: Jit) -> Left {
         [block, base.to_le_bytes().into(), buffers.out.to_le_bytes().into(), far.to_le_bytes().into()];
     let shape = [kernel.block[0], kernel.block[1], 1];
     let launch = Launch { jit, threads: Some(1), ..Launch::new("k", [kernel.ctas, 1, 1], shape, &arguments) };
-    let (ended, faulted) = match device.launch(&launch) {
-        Ok(report) => (format!("{:?}", report.counts), false),
-        Err(LaunchError::Fault(fault)) => (format!("{fault:?}"), true),
+    let (ended, faulted, report) = match device.launch(&launch) {
+        Ok(report) => (format!("{:?}", report.counts), false, report),
+        Err(LaunchError::Fault(fault)) => {
+            (format!("{fault:?}"), true, device.stopped().expect("what was done until then"))
+        }
         Err(error) => panic!("{error}\n{}", kernel.text),
     };
     let is_one_warp = kernel.ctas == 1 && kernel.block[0] * kernel.block[1] <= 32;
@@ -78,10 +82,10 @@ fn run(device: &Device, kernel: &Kernel, buffers: &Buffers, jit: Jit) -> Left {
             device.read(at, &mut memory[start..]).expect("inside");
         }
     }
-    Left { ended, faulted, memory }
+    Left { ended, faulted, memory, report }
 }
 
-/// A kernel that choices make: whether it has faulted. Panics if it does not end the same compiled and interpreted.
+/// A kernel that choices make: whether it has faulted. Panics if it does not end the same in all modes.
 pub fn compare(name: &str, choices: &mut Choices<'_>) -> bool {
     let kernel = kernel(choices);
     if std::env::var_os("SHOW").is_some() {
@@ -92,17 +96,25 @@ pub fn compare(name: &str, choices: &mut Choices<'_>) -> bool {
     let buffers = Buffers::new(&device, &kernel);
     let interpreted = run(&device, &kernel, &buffers, Jit::Off);
     // Masked code is made once lanes have diverged often.
-    for _ in 0..2 {
-        let compiled = run(&device, &kernel, &buffers, Jit::On);
+    for jit in [Jit::On, Jit::On, Jit::Auto, Jit::Compare] {
+        let compiled = run(&device, &kernel, &buffers, jit);
         let Kernel { block, ctas, text, .. } = &kernel;
         assert!(
             interpreted.ended == compiled.ended,
-            "{name}, {ctas} CTAs of {block:?} threads\ninterpreted: {}\ncompiled:    {}\n{text}",
+            "{name}, {jit:?}, {ctas} CTAs of {block:?} threads\ninterpreted: {}\ncompiled:    {}\n{text}",
             interpreted.ended,
             compiled.ended,
         );
         let differs = interpreted.memory.iter().zip(&compiled.memory).position(|(a, b)| a != b);
-        assert!(differs.is_none(), "{name}, {ctas} CTAs of {block:?} threads: byte {differs:?}\n{text}");
+        assert!(
+            differs.is_none(),
+            "{name}, {jit:?}, {ctas} CTAs of {block:?} threads: byte {differs:?}\n{text}"
+        );
+        if jit == Jit::Compare {
+            let Report { comparisons, findings, .. } = compiled.report;
+            let is_same = comparisons.mismatches + comparisons.order_dependent == 0 && findings.is_empty();
+            assert!(is_same, "{name}, compare mode: {comparisons:?} {findings:?}\n{text}");
+        }
     }
     interpreted.faulted
 }
