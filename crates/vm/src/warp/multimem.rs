@@ -10,7 +10,7 @@ use super::run::Flow;
 use super::{Activation, Env, Split, Warp};
 use crate::fault::{BadAccess, FaultKind, Problem, Tried, Trouble, Use};
 use crate::memory::Spaces;
-use crate::memory::cell::{Scalar, SharedBytes, Unit};
+use crate::memory::cell::SharedBytes;
 use crate::sanitize::{Actor, Sanitizer, ShadowAddress, Touch};
 use softwarp_ir::multimem::{MultimemKind, MultimemOp};
 use softwarp_ir::{AtomicOp, Element, Memory};
@@ -87,14 +87,18 @@ pub(super) fn several(
     spaces.global.multicast(at, bytes).ok_or_else(|| bad(Problem::NotMulticast))
 }
 
-fn load(cells: &SharedBytes, at: u64, bytes: u64) -> u64 {
-    let at = at as usize;
-    match bytes {
-        1 => u8::load(cells, at).to_word(),
-        2 => u16::load(cells, at).to_word(),
-        4 => u32::load(cells, at).to_word(),
-        _ => u64::load(cells, at),
-    }
+/// What is at a place: an access of up to 16 bytes, in one piece.
+fn load(cells: &SharedBytes, at: u64, bytes: u64) -> u128 {
+    let mut all = [0; 16];
+    let count = (bytes as usize).min(all.len());
+    cells.read(at, &mut all[..count]);
+    u128::from_le_bytes(all)
+}
+
+/// The bits of an element from its lowest bit on.
+fn element_of(all: u128, index: u64, element: u64) -> u64 {
+    let mask = u64::MAX >> (64 - 8 * element.clamp(1, 8));
+    (all >> (8 * index * element % 128)) as u64 & mask
 }
 
 /// A lane's word of a register.
@@ -140,6 +144,13 @@ impl Warp {
                 places.iter().for_each(|(cells, at)| cells.write(*at, &bytes));
                 continue;
             }
+            // Before any of them is combined.
+            let all: Vec<u128> = match op.kind {
+                MultimemKind::LoadReduce(_) => {
+                    places.iter().map(|(cells, at)| load(cells, *at, access.bytes)).collect()
+                }
+                _ => Vec::new(),
+            };
             let registers = if op.d.is_empty() { &op.data } else { &op.d };
             for (index, &register) in registers.iter().enumerate() {
                 let skip = index as u64 * element;
@@ -159,7 +170,7 @@ impl Warp {
                         }
                     }
                     MultimemKind::LoadReduce(reduction) => {
-                        let words = places.iter().map(|(cells, at)| load(cells, at + skip, element));
+                        let words = all.iter().map(|&all| element_of(all, index as u64, element));
                         let result = combined(op, reduction, words);
                         let only = 1 << lane;
                         match (register.slot, register.bits) {
