@@ -444,6 +444,21 @@ impl SharedBytes {
         }
     }
 
+    /// Copies the first bytes of an aligned access of up to 16 bytes out, in one piece; the rest of the slice, which has
+    /// room for the whole access, is left as it is.
+    pub(crate) fn read_first(&self, at: u64, count: usize, whole: &mut [u8]) {
+        let end = (at as usize).checked_add(whole.len());
+        match end.is_some_and(|end| whole.len() <= 16 && end <= self.capacity()) {
+            // What is behind them may be another's, and is not kept.
+            true => {
+                let mut bytes = [0; 16];
+                self.read(at, &mut bytes[..whole.len()]);
+                whole[..count].copy_from_slice(&bytes[..count]);
+            }
+            false => self.read(at, &mut whole[..count]),
+        }
+    }
+
     /// Copies one element out. Returns its bytes, and the rest of the slice.
     #[inline(always)]
     fn read_one<'a, T: Scalar, const N: usize>(

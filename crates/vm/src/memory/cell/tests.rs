@@ -33,6 +33,25 @@ fn bytes_go_in_and_come_out_at_any_place() {
     assert_eq!(u16::load(&cells, 16), u16::from_le_bytes([2, 3]));
 }
 
+#[test]
+fn the_first_bytes_of_an_access_come_out_alone() {
+    let cells = SharedBytes::new(20).unwrap();
+    cells.write(0, &std::array::from_fn::<u8, 20, _>(|at| at as u8 + 1));
+    for whole in [4, 8, 16] {
+        for (at, count) in [0, 16].into_iter().flat_map(|at| (0..=whole).map(move |count| (at, count))) {
+            let inside = count.min(20 - at);
+            let mut found = [0xff; 16];
+            cells.read_first(at as u64, inside, &mut found[..whole]);
+            let (read, rest) = found.split_at(inside);
+            assert!(
+                read.iter().zip(at as u8 + 1..).all(|(&byte, expected)| byte == expected),
+                "{count} at {at}"
+            );
+            assert!(rest.iter().all(|&byte| byte == 0xff), "{count} at {at}");
+        }
+    }
+}
+
 fn size(bytes: u64) -> Size {
     Size::new(bytes).expect("a power of two")
 }

@@ -37,12 +37,13 @@ impl Warp {
         }
         for lane in lanes(taking) {
             let mut data = [0; 16];
-            if from.bytes[lane] > 0 {
+            let (read, whole) = (from.bytes[lane] as usize, to.bytes[lane] as usize);
+            if read > 0 {
                 let (cells, at) = from.of(lane).cells(spaces)?;
-                cells.read(at, &mut data[..from.bytes[lane] as usize]);
+                cells.read_first(at, read, &mut data[..whole]);
             }
             let (cells, at) = to.of(lane).cells(spaces)?;
-            cells.write(at, &data[..to.bytes[lane] as usize]);
+            cells.write(at, &data[..whole]);
         }
         Ok(())
     }
