@@ -14,6 +14,9 @@ use softwarp_ir::Memory;
 use softwarp_ir::asynchronous::{Choice, CopyAsync, ReduceAsync, StoreAsync, ZeroBulk};
 use softwarp_units::lanes::{ALL, Frame, LANES, lanes};
 
+/// What `st.bulk` writes at a time.
+static ZEROS: [u8; 1024] = [0; 1024];
+
 impl Warp {
     /// `cp.async`
     pub(in crate::warp) fn copy_async(
@@ -62,20 +65,17 @@ impl Warp {
         for lane in lanes(taking) {
             let access = to.of(lane);
             let (cells, at) = access.cells(spaces)?;
-            let mut at = at as usize;
-            for &slot in &store.data {
-                match size {
-                    1 => (frame.row::<u32>(slot)[lane] as u8).store(cells, at),
-                    2 => (frame.row::<u32>(slot)[lane] as u16).store(cells, at),
-                    4 => frame.row::<u32>(slot)[lane].store(cells, at),
-                    8 => frame.row::<u64>(slot)[lane].store(cells, at),
-                    _ => {
-                        frame.row::<u64>(slot)[lane].store(cells, at);
-                        frame.row::<u64>(slot.next())[lane].store(cells, at + 8);
-                    }
-                }
-                at += size;
+            // All elements in one piece.
+            let mut data = [0; 16];
+            for (element, &slot) in data.chunks_exact_mut(size).zip(&store.data) {
+                let word = match size {
+                    1 | 2 | 4 => u128::from(frame.row::<u32>(slot)[lane]),
+                    8 => u128::from(frame.row::<u64>(slot)[lane]),
+                    _ => u128::of_words([slot, slot.next()].map(|half| frame.row::<u64>(half)[lane])),
+                };
+                element.copy_from_slice(&word.to_le_bytes()[..size]);
             }
+            cells.write(at, &data[..access.bytes as usize]);
             access.complete(spaces)?;
         }
         self.advanced = true;
@@ -131,8 +131,9 @@ impl Warp {
             }
             let (cells, at) = to.of(lane).cells(&env.spaces)?;
             env.meter.work_within(env.launch, copying(bytes))?;
-            for word in 0..bytes / 8 {
-                0u64.store(cells, (at + 8 * word) as usize);
+            for start in (0..bytes).step_by(ZEROS.len()) {
+                let count = ZEROS.len().min((bytes - start) as usize);
+                cells.write(at + start, &ZEROS[..count]);
             }
         }
         Ok(())
