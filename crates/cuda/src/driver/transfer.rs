@@ -116,12 +116,15 @@ pub(crate) fn copy_now(driver: &Driver, to: Side, from: Side, bytes: u64) -> Don
             unsafe { Host::at(to).write(count, |data| read(driver, from, data)) }
         }
         (Side::Known(to), Side::Known(from)) => {
-            let mut data = vec![0; count.min(1 << 20)];
-            // Overlapping parts are copied in the order that keeps what was there.
-            let chunk = data.len().max(1);
-            let starts: Vec<usize> = (0..count).step_by(chunk).collect();
+            let mut data = vec![0; count.min(COPIED)];
+            // Overlapping parts are copied in the order that keeps what was there. Each but the first begins at a multiple
+            // of 16, so that no aligned 16 bytes are in two.
+            let starts: Vec<usize> =
+                std::iter::successors(Some(0), |&start| Some(start + until_next(to + start as u64, COPIED)))
+                    .take_while(|&start| start < count)
+                    .collect();
             let mut part = |start: usize| {
-                let data = &mut data[..chunk.min(count - start)];
+                let data = &mut data[..until_next(to + start as u64, COPIED).min(count - start)];
                 read(driver, from + start as u64, data)?;
                 write(driver, to + start as u64, data)
             };
@@ -131,6 +134,17 @@ pub(crate) fn copy_now(driver: &Driver, to: Side, from: Side, bytes: u64) -> Don
             }
         }
     }
+}
+
+/// Most bytes that are copied at a time.
+const COPIED: usize = 1 << 20;
+
+/// Most bytes that are filled at a time.
+const FILLED: usize = 1 << 16;
+
+/// How many bytes from an address on are copied or filled at a time: at most so many, up to a multiple of 16.
+fn until_next(address: u64, most: usize) -> usize {
+    most - (address % 16) as usize
 }
 
 /// A fill: rows of elements.
@@ -175,15 +189,29 @@ impl Fill {
         let row = width.wrapping_mul(element);
         let pattern = value.to_le_bytes();
         let chunk: Vec<u8> =
-            pattern[..element as usize].iter().copied().cycle().take((row as usize).min(1 << 16)).collect();
+            pattern[..element as usize].iter().copied().cycle().take((row as usize).min(FILLED)).collect();
         for line in 0..height {
             let mut at = 0;
             while at < row {
-                let part = &chunk[..chunk.len().min((row - at) as usize)];
-                write(driver, address + line * pitch + at, part)?;
+                let place = address + line * pitch + at;
+                let part = &chunk[..until_next(place, FILLED).min((row - at) as usize)];
+                write(driver, place, part)?;
                 at += part.len() as u64;
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_end_at_multiples_of_16() {
+        for address in 0..64 {
+            let end = address + until_next(address, FILLED) as u64;
+            assert!(end.is_multiple_of(16) && end > address && end <= address + FILLED as u64, "{address}");
+        }
     }
 }
