@@ -1,344 +1,185 @@
-//! Aligned accesses of up to 16 bytes by one lane are performed in one piece.
+//! Aligned accesses of up to 16 bytes by one lane are performed in one piece, and write nothing beside what they are for.
 //!
-//! CTAs write elements that are all the same, and others read them at the same time and count what is not: half of the
-//! elements from before another thread's store, and half from after it. Every form of access is tested, interpreted and
+//! CTAs write elements that are all the same, and others read them at the same time and count what is not: part of the
+//! elements from before another thread's store, and part from after it. Every form of access is tested, interpreted and
 //! compiled, with addresses of every pattern that compiled code tells apart.
 //!
-//! `SOFTWARP_LOADS` is how many loads each form and pattern has (millions of them find rare cases; the default is for CI),
-//! `SOFTWARP_THREADS` how many threads of the host run them, and `SOFTWARP_ONLY` part of the name of what is tested.
+//! - `forms.rs`: what stores and what loads, in global memory of every kind, and in the shared memory of a cluster.
+//! - `copies.rs`: bulk copies, copies of tensors, and the host.
+//! - `neighbours.rs`: stores to bytes beside those that other threads store at the same time.
+//! - `atomics.rs`: atomic operations on parts of what others access in one piece.
+//!
+//! `SOFTWARP_LOADS` is how many loads each line of the table has (the default is for CI; hundreds of millions find rare
+//! cases, and then each line is printed), `SOFTWARP_THREADS` how many threads of the host run them, and `SOFTWARP_ONLY`
+//! part of the name of what is tested. `SOFTWARP_SIMD=avx2` tests the code for CPUs without AVX-512, and
+//! `SOFTWARP_SIMD=baseline` the interpreter for those without AVX2.
+
+#[path = "torn/atomics.rs"]
+mod atomics;
+#[path = "torn/copies.rs"]
+mod copies;
+#[path = "torn/forms.rs"]
+mod forms;
+#[path = "torn/neighbours.rs"]
+mod neighbours;
 
 use softwarp_vm::device::{Device, Jit, Launch, LoadOptions};
-use std::fmt::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-/// Elements of an access.
-#[derive(Clone, Copy)]
-struct Shape {
-    /// Their type, and the type of their registers.
-    ty: &'static str,
-    register: &'static str,
-    count: usize,
-    bytes: usize,
-}
+/// More loads than this are not for CI.
+const MANY: u64 = 1_000_000;
 
-const fn shape(ty: &'static str, register: &'static str, count: usize, bytes: usize) -> Shape {
-    Shape { ty, register, count, bytes }
-}
-
-const U8X4: Shape = shape("v4.u8", "b16", 4, 1);
-const U16X2: Shape = shape("v2.u16", "b16", 2, 2);
-const U16X4: Shape = shape("v4.u16", "b16", 4, 2);
-const U32X2: Shape = shape("v2.u32", "b32", 2, 4);
-const F32X2: Shape = shape("v2.f32", "f32", 2, 4);
-const B32X2: Shape = shape("v2.b32", "b32", 2, 4);
-const U64: Shape = shape("u64", "b64", 1, 8);
-const U32X4: Shape = shape("v4.u32", "b32", 4, 4);
-const F32X4: Shape = shape("v4.f32", "f32", 4, 4);
-const B32X4: Shape = shape("v4.b32", "b32", 4, 4);
-const U64X2: Shape = shape("v2.u64", "b64", 2, 8);
-const F64X2: Shape = shape("v2.f64", "f64", 2, 8);
-const B128: Shape = shape("b128", "b128", 1, 16);
-
-impl Shape {
-    fn total(self) -> usize {
-        self.count * self.bytes
-    }
-
-    /// An operand of all registers of a name.
-    fn operand(self, name: &str) -> String {
-        let names: Vec<String> = (0..self.count).map(|n| format!("%{name}{n}")).collect();
-        if self.count == 1 { names[0].clone() } else { format!("{{{}}}", names.join(", ")) }
-    }
-
-    /// Fills registers with the word `%v`.
-    fn fill(self, name: &str) -> String {
-        let mut text = String::new();
-        for n in 0..self.count {
-            let to = format!("%{name}{n}");
-            _ = match self.register {
-                "b16" => writeln!(text, "cvt.u16.u32 {to}, %v;"),
-                "b64" | "f64" => writeln!(text, "mov.b64 {to}, {{%v, %v}};"),
-                "b128" => writeln!(text, "mov.b64 %w, {{%v, %v}}; mov.b128 {to}, {{%w, %w}};"),
-                _ => writeln!(text, "mov.b32 {to}, %v;"),
-            };
-        }
-        text
-    }
-
-    /// Adds one to `%n` where registers do not have one word.
-    fn compare(self, name: &str) -> String {
-        // All as words of 32 bits.
-        let (mut text, mut words) = (String::new(), Vec::new());
-        let mut word = |text: &mut String, instruction: &str, from: &str| {
-            let name = format!("%y{}", words.len());
-            _ = writeln!(text, "{} {name}, {from};", instruction);
-            words.push(name);
-        };
-        for n in 0..self.count {
-            let from = format!("%{name}{n}");
-            match self.register {
-                "b16" => word(&mut text, "cvt.u32.u16", &from),
-                "b64" | "f64" => {
-                    _ = writeln!(text, "mov.b64 %w, {from};");
-                    word(&mut text, "cvt.u32.u64", "%w");
-                    _ = writeln!(text, "shr.u64 %w, %w, 32;");
-                    word(&mut text, "cvt.u32.u64", "%w");
-                }
-                "b128" => {
-                    _ = writeln!(text, "mov.b128 {{%w, %x}}, {from};");
-                    word(&mut text, "cvt.u32.u64", "%w");
-                    word(&mut text, "cvt.u32.u64", "%x");
-                    _ = writeln!(text, "shr.u64 %w, %w, 32; shr.u64 %x, %x, 32;");
-                    word(&mut text, "cvt.u32.u64", "%w");
-                    word(&mut text, "cvt.u32.u64", "%x");
-                }
-                _ => word(&mut text, "mov.b32", &from),
-            }
-        }
-        _ = writeln!(text, "mov.u32 %z, 0;");
-        for other in &words[1..] {
-            _ = writeln!(text, "xor.b32 %y7, {}, {other}; or.b32 %z, %z, %y7;", words[0]);
-        }
-        _ = writeln!(text, "setp.ne.u32 %p, %z, 0; selp.u32 %z, 1, 0, %p; add.u32 %n, %n, %z;");
-        text
-    }
-}
-
-/// How memory is accessed.
-#[derive(Clone, Copy)]
-struct Form {
-    store: (&'static str, Shape),
-    load: (&'static str, Shape),
-}
-
-const fn both(store: &'static str, load: &'static str, shape: Shape) -> Form {
-    Form { store: (store, shape), load: (load, shape) }
-}
-
-const fn mixed(store: (&'static str, Shape), load: (&'static str, Shape)) -> Form {
-    Form { store, load }
-}
-
-/// Loads are instructions, or copies to shared memory by `cp.async`.
-const FORMS: [Form; 31] = [
-    both("st.global", "ld.global", U8X4),
-    both("st.global", "ld.global", U16X2),
-    both("st.global", "ld.global", U16X4),
-    both("st.global", "ld.global", U32X2),
-    both("st.global", "ld.global", F32X2),
-    both("st.global", "ld.global", U32X4),
-    both("st.global", "ld.global", F32X4),
-    both("st.global", "ld.global", B32X4),
-    both("st.global", "ld.global", U64X2),
-    both("st.global", "ld.global", F64X2),
-    both("st", "ld", U32X2),
-    both("st", "ld", F32X4),
-    both("st", "ld", U64X2),
-    both("st.volatile.global", "ld.volatile.global", U32X2),
-    both("st.volatile.global", "ld.volatile.global", U32X4),
-    both("st.volatile.global", "ld.volatile.global", U64X2),
-    both("st.volatile.global", "ld.volatile.global", F64X2),
-    both("st.relaxed.gpu.global", "ld.relaxed.gpu.global", B32X2),
-    both("st.relaxed.gpu.global", "ld.relaxed.gpu.global", B32X4),
-    both("st.relaxed.gpu.global", "ld.relaxed.gpu.global", U64X2),
-    both("st.release.sys.global", "ld.acquire.sys.global", U32X4),
-    both("st.release.gpu.global", "ld.acquire.gpu.global", U64X2),
-    both("st.global", "ld.global.nc", F32X4),
-    both("st.global", "ld.global.nc", U64X2),
-    both("st.relaxed.gpu.global", "ld.relaxed.gpu.global", B128),
-    mixed(("st.relaxed.gpu.global", B128), ("ld.global", U32X4)),
-    mixed(("st.global", F64X2), ("ld.relaxed.gpu.global", B128)),
-    mixed(("st.global", U64X2), ("ld.global", F32X4)),
-    mixed(("st.volatile.global", U32X2), ("ld.global", U64)),
-    mixed(("st.global", F32X4), ("cp.async", U32X4)),
-    mixed(("st.global", U64), ("cp.async", U32X2)),
-];
-
-/// The addresses of lanes: the offset of a lane in `%o`, from `%t` on, if a lane has so many bytes.
-struct Pattern {
-    name: &'static str,
-    offset: fn(usize) -> String,
-    /// The lanes that take part, as a guard.
-    guard: &'static str,
-}
-
-const PATTERNS: [Pattern; 8] = [
-    Pattern { name: "one place", offset: |_| "mov.u32 %o, 0;".to_owned(), guard: "" },
-    Pattern { name: "row", offset: |bytes| format!("mul.lo.u32 %o, %t, {bytes};"), guard: "" },
-    Pattern { name: "apart", offset: |bytes| format!("mul.lo.u32 %o, %t, {};", 3 * bytes), guard: "" },
-    Pattern { name: "16 bytes apart", offset: |_| "mul.lo.u32 %o, %t, 16;".to_owned(), guard: "" },
-    Pattern {
-        name: "halves",
-        offset: |bytes| {
-            format!(
-                "and.b32 %o, %t, 15; shr.u32 %z, %t, 4; mul.lo.u32 %o, %o, {bytes}; mad.lo.u32 %o, %z, 1024, %o;"
-            )
-        },
-        guard: "",
-    },
-    Pattern {
-        name: "anywhere",
-        offset: |bytes| format!("mul.lo.u32 %o, %t, 13; and.b32 %o, %o, 31; mul.lo.u32 %o, %o, {bytes};"),
-        guard: "",
-    },
-    Pattern { name: "some of a row", offset: |bytes| format!("mul.lo.u32 %o, %t, {bytes};"), guard: "@%q " },
-    Pattern {
-        name: "some anywhere",
-        offset: |bytes| format!("mul.lo.u32 %o, %t, 13; and.b32 %o, %o, 31; mul.lo.u32 %o, %o, {bytes};"),
-        guard: "@%q ",
-    },
-];
-
-/// A module whose even CTAs store and whose odd ones load. A thread leaves how many of its loads were torn.
-fn module(form: Form, pattern: &Pattern) -> String {
-    let Form { store: (store, stored), load: (load, loaded) } = form;
-    let lane = stored.total().max(loaded.total());
-    let (offset, guard) = ((pattern.offset)(lane), pattern.guard);
-    let (fill, compare) = (stored.fill("a"), loaded.compare("b"));
-    let load = match load {
-        "cp.async" => format!(
-            "{guard}cp.async.ca.shared.global [%s], [%at], {};\ncp.async.wait_all;\n{guard}ld.shared.{} {}, [%s];",
-            loaded.total(),
-            loaded.ty,
-            loaded.operand("b")
-        ),
-        load => format!("{guard}{load}.{} {}, [%at];", loaded.ty, loaded.operand("b")),
-    };
-    // Where fewer bytes are stored at once, all of a lane's are stored.
-    let stores: String = (0..lane / stored.total())
-        .map(|n| {
-            format!("{guard}{store}.{} [%at+{}], {};\n", stored.ty, n * stored.total(), stored.operand("a"))
-        })
-        .collect();
-    let zeros = Shape { count: loaded.count, ..loaded }.fill("b");
-    format!(
-        ".version 8.6\n.target sm_90\n.address_size 64
-.visible .entry k(.param .u64 data, .param .u64 out, .param .u32 rounds)
-{{
-    .shared .align 16 .b8 own[512];
-    .reg .pred %p, %q; .reg .b32 %t, %c, %o, %s, %v, %n, %r, %z, %y<8>; .reg .b64 %at, %out, %w, %x, %wide;
-    .reg .{} %a<4>; .reg .{} %b<4>;
-    ld.param.u64 %at, [data]; ld.param.u64 %out, [out]; ld.param.u32 %r, [rounds];
-    mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x;
-    mad.lo.u32 %o, %c, 32, %t; mul.wide.u32 %wide, %o, 4; add.u64 %out, %out, %wide;
-    mov.u32 %s, own; mad.lo.u32 %s, %t, 16, %s;
-    and.b32 %z, %t, 5; setp.ne.u32 %q, %z, 1;
-    {offset}
-    cvt.u64.u32 %wide, %o; add.u64 %at, %at, %wide;
-    mov.u32 %n, 0; mov.u32 %v, 0;
-    {zeros}
-    and.b32 %z, %c, 1; setp.ne.u32 %p, %z, 0;
-    @%p bra READ;
-WRITE:
-    add.u32 %v, %v, 0x01010101;
-    {fill}
-    {stores}
-    sub.u32 %r, %r, 1; setp.ne.u32 %p, %r, 0;
-    @%p bra WRITE;
-    bra DONE;
-READ:
-    {load}
-    {compare}
-    sub.u32 %r, %r, 1; setp.ne.u32 %p, %r, 0;
-    @%p bra READ;
-DONE:
-    st.global.u32 [%out], %n;
-    ret;
-}}
-",
-        stored.register, loaded.register
-    )
-}
+/// The first lines of a module.
+const HEADER: &str = ".version 9.1\n.target sm_100a\n.address_size 64\n";
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Runs a kernel until its lanes have loaded so often: how many loads there were, and how many were torn.
-fn run(device: &Device, jit: Jit, loads: u64) -> (u64, u64) {
-    let threads = number("SOFTWARP_THREADS", 4);
-    let grid = 4 * threads as u32;
-    let data = device.allocate(4096).expect("memory");
-    let out = device.allocate(u64::from(grid) * 128).expect("memory");
-    let each = u64::from(grid) / 2 * 32;
-    let rounds = (loads / each).clamp(1, 1 << 20);
-    let (mut done, mut torn) = (0, 0);
-    while done < loads {
-        let arguments =
-            [data.to_le_bytes().to_vec(), out.to_le_bytes().to_vec(), (rounds as u32).to_le_bytes().to_vec()];
-        let launch = Launch {
-            jit,
-            threads: Some(threads as usize),
-            ..Launch::new("k", [grid, 1, 1], [32, 1, 1], &arguments)
-        };
-        device.launch(&launch).expect("no fault");
-        let mut counts = vec![0; grid as usize * 128];
-        device.read(out, &mut counts).expect("inside");
-        let words = counts.as_chunks::<4>().0;
-        torn += words.iter().map(|&word| u64::from(u32::from_le_bytes(word))).sum::<u64>();
-        done += rounds * each;
-    }
-    device.free(data).expect("allocated");
-    device.free(out).expect("allocated");
-    (done, torn)
+/// Threads of the host.
+fn threads() -> u32 {
+    number("SOFTWARP_THREADS", 4) as u32
 }
 
-#[test]
-fn no_access_is_torn() {
-    let only = std::env::var("SOFTWARP_ONLY").unwrap_or_default();
-    let loads = number("SOFTWARP_LOADS", 60_000);
-    let mut wrong = Vec::new();
-    for form in FORMS {
-        for pattern in &PATTERNS {
-            let name = format!(
-                "{}.{} of {}.{}, {}",
-                form.load.0, form.load.1.ty, form.store.0, form.store.1.ty, pattern.name
-            );
-            if !name.contains(&only) {
-                continue;
-            }
-            let text = module(form, pattern);
-            let device = Device::load(&[&text], LoadOptions::default())
-                .unwrap_or_else(|error| panic!("{name}: {error:?}\n{text}"));
-            for jit in [Jit::Off, Jit::On] {
-                let (done, torn) = run(&device, jit, loads);
-                if loads > 1_000_000 {
-                    println!("{torn} of {done} torn: {name}, {jit:?}");
-                }
-                if torn > 0 {
-                    wrong.push(format!("{torn} of {done}: {name}, {jit:?}"));
-                }
-            }
+/// Lines of the table: what was found wrong.
+struct Table {
+    only: String,
+    loads: u64,
+    wrong: Vec<String>,
+}
+
+impl Table {
+    fn new() -> Table {
+        let only = std::env::var("SOFTWARP_ONLY").unwrap_or_default();
+        Table { only, loads: number("SOFTWARP_LOADS", 8_000), wrong: Vec::new() }
+    }
+
+    /// Whether a line is asked for.
+    fn has(&self, name: &str) -> bool {
+        name.contains(&self.only)
+    }
+
+    /// Adds a line.
+    fn add(&mut self, name: &str, jit: Jit, (done, torn): (u64, u64)) {
+        let line = format!("{torn} of {done} torn: {name}, {jit:?}");
+        if self.loads > MANY {
+            println!("{line}");
+        }
+        if torn > 0 {
+            self.wrong.push(line);
         }
     }
-    assert!(wrong.is_empty(), "torn:\n{}", wrong.join("\n"));
+
+    fn finish(self) {
+        assert!(self.wrong.is_empty(), "{} lines:\n{}", self.wrong.len(), self.wrong.join("\n"));
+    }
 }
 
-/// The host copies memory while a kernel writes it.
-#[test]
-fn no_copy_of_the_host_is_torn() {
-    let form = both("st.global", "ld.global", F32X4);
-    let device = Device::load(&[&module(form, &PATTERNS[1])], LoadOptions::default()).expect("valid");
-    let data = device.allocate(4096).expect("memory");
-    let out = device.allocate(4096).expect("memory");
-    let rounds = number("SOFTWARP_LOADS", 60_000) as u32;
-    let arguments = [data.to_le_bytes().to_vec(), out.to_le_bytes().to_vec(), rounds.to_le_bytes().to_vec()];
+/// Counts until something is found, in each mode: so that it would be found where it must not be.
+fn finds(count: impl Fn(Jit) -> (u64, u64)) {
     for jit in [Jit::Off, Jit::On] {
-        let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let launch = Launch { jit, ..Launch::new("k", [1; 3], [32, 1, 1], &arguments) };
-                device.launch(&launch).expect("no fault");
-                done.store(true, Ordering::Release);
-            });
-            let mut bytes = [0; 512 + 3];
-            while !done.load(Ordering::Acquire) {
-                device.read(data, &mut bytes).expect("inside");
-                for piece in bytes.as_chunks::<16>().0 {
-                    let [first, rest @ ..] = piece.as_chunks::<4>().0 else { continue };
-                    assert!(rest.iter().all(|word| word == first), "{piece:x?} is torn, {jit:?}");
-                }
-            }
-        });
+        let until = Instant::now() + Duration::from_secs(120);
+        while count(jit).1 == 0 {
+            assert!(Instant::now() < until, "nothing was found, {jit:?}");
+        }
     }
+}
+
+fn load(name: &str, text: &str) -> Device {
+    Device::load(&[text], LoadOptions::default()).unwrap_or_else(|error| panic!("{name}: {error:?}\n{text}"))
+}
+
+/// What a kernel is launched with: `k(data, from, out, rounds, map)`. Each thread leaves a count in `out`.
+struct Run<'a> {
+    device: &'a Device,
+    /// Where is stored, and where is loaded: two addresses of the same memory.
+    places: [u64; 2],
+    map: Vec<u8>,
+    cluster: Option<u32>,
+    /// Of each of this many CTAs, one loads.
+    roles: u32,
+}
+
+impl Run<'_> {
+    fn new(device: &Device, place: u64) -> Run<'_> {
+        Run { device, places: [place; 2], map: vec![0; 128], cluster: None, roles: 2 }
+    }
+
+    /// Runs the kernel until its lanes have loaded so often: how many loads there were, and the sum of the counts.
+    fn count(&self, jit: Jit, loads: u64) -> (u64, u64) {
+        let grid = 2 * self.roles * threads();
+        let out = self.device.allocate(u64::from(grid) * 128).expect("memory");
+        let each = u64::from(grid / self.roles) * 32;
+        let rounds = loads.div_ceil(each).clamp(1, 1 << 20);
+        let (mut done, mut torn) = (0, 0);
+        while done < loads {
+            let [data, from, out_argument] =
+                [self.places[0], self.places[1], out].map(|at| at.to_le_bytes().to_vec());
+            let arguments =
+                [data, from, out_argument, (rounds as u32).to_le_bytes().to_vec(), self.map.clone()];
+            let launch = Launch {
+                jit,
+                threads: Some(threads() as usize),
+                cluster: self.cluster.map(|ctas| [ctas, 1, 1]),
+                ..Launch::new("k", [grid, 1, 1], [32, 1, 1], &arguments)
+            };
+            self.device.launch(&launch).unwrap_or_else(|error| panic!("{error}"));
+            torn += self.words(out, grid as usize * 32).into_iter().map(u64::from).sum::<u64>();
+            done += rounds * each;
+        }
+        self.device.free(out).expect("allocated");
+        (done, torn)
+    }
+
+    /// Runs the kernel with one CTA of each role at a time, each pair with memory of its own to begin with.
+    fn pairs(device: &Device, jit: Jit, loads: u64) -> (u64, u64) {
+        let (mut done, mut wrong) = (0, 0);
+        let rounds = (loads / 64).clamp(1, 1 << 20);
+        while done < loads {
+            let data = device.allocate(4096).expect("memory");
+            let out = device.allocate(256).expect("memory");
+            let run = Run::new(device, data);
+            let addresses = [data, data, out].map(|at| at.to_le_bytes().to_vec()).into_iter();
+            let arguments: Vec<Vec<u8>> =
+                addresses.chain([(rounds as u32).to_le_bytes().to_vec(), vec![0; 128]]).collect();
+            let launch =
+                Launch { jit, threads: Some(2), ..Launch::new("k", [2, 1, 1], [32, 1, 1], &arguments) };
+            device.launch(&launch).unwrap_or_else(|error| panic!("{error}"));
+            wrong += run.words(out, 64).into_iter().map(u64::from).sum::<u64>();
+            done += 64 * rounds;
+            device.free(data).expect("allocated");
+            device.free(out).expect("allocated");
+        }
+        (done, wrong)
+    }
+
+    fn words(&self, at: u64, count: usize) -> Vec<u32> {
+        let mut bytes = vec![0; 4 * count];
+        self.device.read(at, &mut bytes).expect("inside");
+        bytes.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect()
+    }
+}
+
+/// The registers and parameters that all kernels have: the role of the CTA is in `%role`, the lane in `%t`.
+fn kernel(directives: &str, body: &str, roles: u32) -> String {
+    format!(
+        "{HEADER}.visible .entry k(.param .u64 data, .param .u64 from, .param .u64 out, .param .u32 rounds,
+            .param .align 64 .b8 map[128]) {directives}
+{{
+    .shared .align 128 .b8 own[1024]; .shared .align 8 .b64 mb;
+    .reg .pred %p, %q, %w0; .reg .b32 %t, %c, %role, %o, %s, %v, %n, %r, %z, %y<10>, %e<4>;
+    .reg .b64 %at, %src, %out, %w, %x, %wide, %map, %l<4>; .reg .b128 %g<3>;
+    .reg .f32 %f<4>; .reg .f64 %ff<2>; .reg .b16 %h<2>;
+    ld.param.u64 %at, [data]; ld.param.u64 %src, [from]; ld.param.u64 %out, [out]; ld.param.u32 %r, [rounds];
+    mov.b64 %map, map; cvta.param.u64 %map, %map;
+    mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x; rem.u32 %role, %c, {roles};
+    mad.lo.u32 %o, %c, 32, %t; mul.wide.u32 %wide, %o, 4; add.u64 %out, %out, %wide;
+    mov.u32 %n, 0; mov.u32 %v, 0;
+    {body}
+DONE:
+    st.global.u32 [%out], %n;
+    ret;
+}}
+"
+    )
 }
