@@ -179,5 +179,5 @@ fn an_operation_in_two_steps_undoes_stores() {
     let (_, offset, skip) = PLACES[0];
     let what = "ld.global.u32 %y0, [%at]; st.global.u32 [%at], %y0;";
     let device = load("two steps", &module(what, offset, skip));
-    finds(|jit| count(&device, jit, MANY / 10));
+    finds(|jit| count(&device, jit, MANY / 20));
 }

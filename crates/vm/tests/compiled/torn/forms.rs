@@ -358,7 +358,7 @@ fn no_access_is_torn() {
 fn two_stores_are_torn() {
     let device = load("two stores", &module(mixed(("st.global", U32X2), ("ld.global", U32X4)), &PATTERNS[0]));
     let data = device.allocate(4096).expect("memory");
-    finds(|jit| Run::new(&device, data).count(jit, MANY / 10));
+    finds(|jit| Run::new(&device, data).count(jit, MANY / 20));
 }
 
 /// Makes memory: the addresses for stores and for loads, and what has to be kept.

@@ -214,5 +214,5 @@ fn a_store_of_a_whole_word_undoes_those_of_neighbours() {
     ld.global.u32 %y4, [%x]; bfi.b32 %y4, %a0, %y4, %y3, 8; st.global.u32 [%x], %y4;";
     let text = module(*bytes, &SHARES[0]);
     let device = load("whole words", &text.replace("st.global.u8 [%at], %a0;", whole));
-    finds(|jit| Run::pairs(&device, jit, MANY / 10));
+    finds(|jit| Run::pairs(&device, jit, MANY / 20));
 }
