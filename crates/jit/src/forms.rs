@@ -70,7 +70,9 @@ pub(crate) fn instruction(form: &InstructionForm, immediate: Immediate, alu: &Al
         }
         (Opcode::Shl, []) if bits => Compute::Shl(width?),
         (Opcode::Shr, []) if bits || integer || short => Compute::Shr { width: width?, signed },
-        (opcode, &[direction]) if ty == Type::F32 && Rounding::directed(direction).is_some() => {
+        (opcode, &[direction])
+            if form.types.len() == 1 && ty == Type::F32 && Rounding::directed(direction).is_some() =>
+        {
             Compute::Rounded(rounded(opcode)?, Rounding::directed(direction)?)
         }
         (Opcode::Copysign, _) => return other_integer(form).map(Compute::Integer),
