@@ -5,7 +5,7 @@ use crate::buffers::pooled;
 use crate::conversions::{Convert, Extend, WideConvert};
 use crate::functions::{Float, Half, Rounding, Special};
 use crate::integers::Integer;
-use softwarp_ir::{Op, Slot, Step};
+use softwarp_ir::{Alu, Function, Guard, Op, Slot, Step};
 
 /// What compiled code does for an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +47,42 @@ pub(crate) enum Action {
 pooled!(Action);
 
 impl Action {
+    /// The arithmetic of one that is arithmetic of a single operation.
+    pub(crate) fn compute(self) -> Option<Compute> {
+        match self {
+            Action::Compute(compute) => Some(compute),
+            Action::Nothing | Action::Copy(..) | Action::Fused(_) | Action::Loop => None,
+            Action::Load | Action::Poll | Action::Store | Action::LoadOwn | Action::StoreOwn => None,
+            Action::FrameAddress | Action::Atomic | Action::Fence | Action::Exchange | Action::Step => None,
+            Action::Branch | Action::Exit => None,
+        }
+    }
+
+    /// Whether compiled code is left at an operation each time: what it writes, the interpreter or another entry finds in
+    /// the frame.
+    pub(crate) fn always_leaves(self) -> bool {
+        match self {
+            Action::Exit => true,
+            Action::Nothing | Action::Copy(..) | Action::Compute(_) | Action::Fused(_) => false,
+            Action::Loop | Action::Step | Action::Branch => false,
+            Action::Load | Action::Poll | Action::Store | Action::LoadOwn | Action::StoreOwn => false,
+            Action::FrameAddress | Action::Atomic | Action::Fence | Action::Exchange => false,
+        }
+    }
+
+    /// Whether some lanes may execute an operation while others wait behind it, and all go on there.
+    pub(crate) fn may_be_skipped(self) -> bool {
+        match self {
+            Action::Branch | Action::Exit => false,
+            // All lanes of the warp take part in it.
+            Action::Exchange => false,
+            Action::Nothing | Action::Copy(..) | Action::Compute(_) | Action::Fused(_) => true,
+            Action::Loop | Action::Step | Action::Fence => true,
+            Action::Load | Action::Poll | Action::Store | Action::LoadOwn | Action::StoreOwn => true,
+            Action::FrameAddress | Action::Atomic => true,
+        }
+    }
+
     /// Whether each lane's result may be written as soon as the lane's sources are read.
     pub(crate) fn is_elementwise(self) -> bool {
         match self {
@@ -77,6 +113,16 @@ impl Action {
     }
 }
 
+/// The arithmetic of an operation that all lanes execute.
+pub(crate) fn arithmetic<'a>(
+    function: &'a Function,
+    actions: &[Action],
+    op: usize,
+) -> Option<(Compute, &'a Alu)> {
+    let (Some(compute), Op::Alu(alu)) = (actions[op].compute(), &function.ops[op]) else { return None };
+    (alu.guard == Guard::ALWAYS).then_some((compute, alu))
+}
+
 /// The width of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Width {
@@ -96,6 +142,50 @@ pub(crate) enum Order {
 }
 
 impl Order {
+    /// The order of two values that are not in this one.
+    pub(crate) fn opposite(self) -> Order {
+        match self {
+            Order::Eq => Order::Ne,
+            Order::Ne => Order::Eq,
+            Order::Lt => Order::Ge,
+            Order::Le => Order::Gt,
+            Order::Gt => Order::Le,
+            Order::Ge => Order::Lt,
+        }
+    }
+
+    /// Whether a value that is above another is in the order.
+    pub(crate) fn holds_above(self) -> bool {
+        match self {
+            Order::Gt | Order::Ge | Order::Ne => true,
+            Order::Lt | Order::Le | Order::Eq => false,
+        }
+    }
+
+    /// Whether a value that is below another is in the order.
+    pub(crate) fn holds_below(self) -> bool {
+        match self {
+            Order::Lt | Order::Le | Order::Ne => true,
+            Order::Gt | Order::Ge | Order::Eq => false,
+        }
+    }
+
+    /// Whether it gives for equal values what it gives for values above, but not for those below.
+    pub(crate) fn joins_equal_to_above(self) -> bool {
+        match self {
+            Order::Lt | Order::Ge => true,
+            Order::Le | Order::Gt | Order::Eq | Order::Ne => false,
+        }
+    }
+
+    /// Whether it gives for equal values what it gives for values below, but not for those above.
+    pub(crate) fn joins_equal_to_below(self) -> bool {
+        match self {
+            Order::Le | Order::Gt => true,
+            Order::Lt | Order::Ge | Order::Eq | Order::Ne => false,
+        }
+    }
+
     /// The predicate of `vpcmpd`.
     pub(crate) fn predicate(self) -> u8 {
         match self {

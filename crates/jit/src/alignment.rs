@@ -93,14 +93,13 @@ impl<'a> Alignment<'a> {
             true => self.fixed[flow.index(slot)],
             false => flow.read(at, slot).map_or(0, |web| webs[web]),
         };
-        let (compute, alu) = match (flow.actions[at], &function.ops[at]) {
-            (Action::Copy(_, s), _) => return zeros(s),
-            (Action::Compute(compute), Op::Alu(alu)) => (compute, alu),
-            _ => return 0,
-        };
-        let source = |n: usize| match alu.s.get(n) {
-            Some(slot) if slot.class() != softwarp_ir::Class::Predicate => zeros(slot),
-            _ => 0,
+        if let Action::Copy(_, s) = flow.actions[at] {
+            return zeros(s);
+        }
+        let (Some(compute), Op::Alu(alu)) = (flow.actions[at].compute(), &function.ops[at]) else { return 0 };
+        let source = |n: usize| {
+            let slot = alu.s.get(n).filter(|slot| slot.class() != softwarp_ir::Class::Predicate);
+            slot.map_or(0, zeros)
         };
         let (a, b) = (|| source(0), || source(1));
         // Whether a source is a constant with no bit from `bits` on.
@@ -141,13 +140,7 @@ fn fixed(function: &Function, flow: &Flow, shape: Shape) -> Buffer<u32> {
     let mut fixed = Buffer::filled(0, flow.fixed.len());
     for &given in &function.start.given {
         if let Given::Special(slot, special) = given {
-            fixed[flow.index(Slot::narrow(slot))] = match (special, shape.rows) {
-                (Special::LaneId, _) | (Special::Tid(0), Rows::Half) => ALL,
-                (Special::Tid(0), Rows::Whole) => 5,
-                (Special::Ntid(0), _) if shape.whole_rows => 5,
-                (Special::Tid(1), Rows::Half) => 1,
-                _ => 0,
-            };
+            fixed[flow.index(Slot::narrow(slot))] = special_zeros(special, shape);
         }
     }
     for &(slot, value) in &function.narrow_constants {
@@ -164,4 +157,36 @@ fn fixed(function: &Function, flow: &Flow, shape: Shape) -> Buffer<u32> {
         fixed[flow.index(Slot::wide(slot))] = (value | CTA_SHARED).trailing_zeros();
     }
     fixed
+}
+
+/// The zeros of a special register.
+fn special_zeros(special: Special, shape: Shape) -> u32 {
+    match special {
+        Special::LaneId => ALL,
+        Special::Tid(0) => match shape.rows {
+            Rows::Half => ALL,
+            Rows::Whole => 5,
+            Rows::Other => 0,
+        },
+        Special::Tid(1) => match shape.rows {
+            Rows::Half => 1,
+            Rows::Whole | Rows::Other => 0,
+        },
+        Special::Ntid(0) => match shape.whole_rows {
+            true => 5,
+            false => 0,
+        },
+        // Nothing is claimed of these.
+        Special::Tid(_) | Special::Ntid(_) | Special::Ctaid(_) | Special::Nctaid(_) => 0,
+        Special::WarpId | Special::NwarpId | Special::SmId | Special::NsmId | Special::GridId => 0,
+        Special::LanemaskEq | Special::LanemaskLe | Special::LanemaskLt => 0,
+        Special::LanemaskGe | Special::LanemaskGt => 0,
+        Special::Clock | Special::ClockHi | Special::Clock64 => 0,
+        Special::GlobalTimer | Special::GlobalTimerLo | Special::GlobalTimerHi => 0,
+        Special::TotalSmemSize | Special::AggrSmemSize | Special::DynamicSmemSize => 0,
+        Special::ReservedSmem(_) | Special::CurrentGraphExec | Special::EnvReg(_) => 0,
+        Special::ClusterId(_) | Special::NclusterId(_) | Special::ClusterCtaid(_) => 0,
+        Special::ClusterNctaid(_) | Special::ClusterCtarank | Special::ClusterNctarank => 0,
+        Special::IsExplicitCluster | Special::Pm(_) => 0,
+    }
 }

@@ -50,7 +50,7 @@ impl<T: Pooled> Buffer<T> {
         match kept {
             Some(list) if list.capacity() >= capacity => Buffer(list),
             // A short list is not made longer: that would copy what it had.
-            _ => Buffer(Vec::with_capacity(capacity.next_power_of_two().max(SHORTEST))),
+            Some(_) | None => Buffer(Vec::with_capacity(capacity.next_power_of_two().max(SHORTEST))),
         }
     }
 

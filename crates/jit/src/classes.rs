@@ -3,6 +3,7 @@
 //! An optimistic fixpoint over webs. The claims hold as long as all lanes of a warp execute everything together, which
 //! is what the uniform code of a function ([`crate::Mode::Uniform`]) assumes: where it is entered, they are verified.
 
+use crate::actions::arithmetic;
 use crate::alignment::Alignment;
 use crate::buffers::{Buffer, pooled};
 use crate::decode::{Action, Combine, Compute, Extend, Width};
@@ -31,10 +32,10 @@ impl Class {
         match (self, other) {
             (Class::Unknown, class) | (class, Class::Unknown) => class,
             (a, b) if a == b => a,
-            (a, b) => match (a.step(), b.step()) {
-                (Some(a), Some(b)) if a == b => Class::HalfAffine(a),
-                _ => Class::Varying,
-            },
+            (a, b) => {
+                let step = a.step().filter(|_| a.step() == b.step());
+                step.map_or(Class::Varying, Class::HalfAffine)
+            }
         }
     }
 
@@ -49,7 +50,18 @@ impl Class {
 
     /// Whether a value is a vector instead of a scalar.
     pub(crate) fn is_vector(self) -> bool {
-        !matches!(self, Class::Affine(_))
+        match self {
+            Class::Affine(_) => false,
+            Class::HalfAffine(_) | Class::Varying | Class::Unknown => true,
+        }
+    }
+
+    /// Whether nothing is known of the lanes, and nothing more will be.
+    fn varies(self) -> bool {
+        match self {
+            Class::Varying => true,
+            Class::Unknown | Class::Affine(_) | Class::HalfAffine(_) => false,
+        }
     }
 }
 
@@ -97,8 +109,8 @@ impl<'a> Classes<'a> {
             *class = match (varying, web.from_start) {
                 (true, _) => Class::Varying,
                 // The frame begins with zeros.
-                (_, true) => Class::UNIFORM,
-                _ => Class::Unknown,
+                (false, true) => Class::UNIFORM,
+                (false, false) => Class::Unknown,
             };
         }
         let mut seen = Buffer::filled(false, flow.webs.len());
@@ -108,7 +120,7 @@ impl<'a> Classes<'a> {
         for (at, op) in function.ops.iter().enumerate() {
             flow.reads(at).iter().for_each(|touch| seen[touch.web] = true);
             changed |= self.transfer(flow, at, op, &seen);
-            if !flow.writes(at).iter().all(|touch| matches!(self.webs[touch.web], Class::Varying)) {
+            if !flow.writes(at).iter().all(|touch| self.webs[touch.web].varies()) {
                 rest.push(at as u32);
             }
         }
@@ -157,13 +169,12 @@ impl<'a> Classes<'a> {
             }
         };
         let Some(at) = (start..last).rev().find(|&at| writes(&function.ops[at])) else { return false };
-        match (&function.ops[at], flow.actions[at]) {
-            (Op::Alu(alu), Action::Compute(Compute::Compare { combine: Combine::Nothing, .. })) => {
-                alu.guard == Guard::ALWAYS
-                    && alu.s.iter().take(2).all(|slot| self.source(flow, at, slot).0 == Class::UNIFORM)
-            }
-            _ => false,
-        }
+        let Some((Compute::Compare { combine: Combine::Nothing, .. }, alu)) =
+            arithmetic(function, &flow.actions, at)
+        else {
+            return false;
+        };
+        alu.s.iter().take(2).all(|slot| self.source(flow, at, slot).0 == Class::UNIFORM)
     }
 
     /// The value of a row of 32-bit words that is never written, if that is known.
@@ -185,7 +196,7 @@ impl<'a> Classes<'a> {
     /// Evaluates an operation. Returns whether a web has changed that was seen.
     fn transfer(&mut self, flow: &Flow, at: usize, op: &Op, seen: &[bool]) -> bool {
         let writes = flow.writes(at);
-        let varies = |touch: &Touch| matches!(self.webs[touch.web], Class::Varying);
+        let varies = |touch: &Touch| self.webs[touch.web].varies();
         if writes.iter().all(varies) {
             return false;
         }
@@ -237,8 +248,10 @@ impl<'a> Classes<'a> {
         classes.fold(Class::UNIFORM, |all, class| match (all, class) {
             (Class::Varying, _) | (_, Class::Varying) => Class::Varying,
             (Class::Unknown, _) | (_, Class::Unknown) => Class::Unknown,
-            _ if class == Class::UNIFORM => all,
-            _ => Class::Varying,
+            (all @ (Class::Affine(_) | Class::HalfAffine(_)), Class::UNIFORM) => all,
+            (Class::Affine(_) | Class::HalfAffine(_), Class::Affine(_) | Class::HalfAffine(_)) => {
+                Class::Varying
+            }
         })
     }
 
@@ -265,11 +278,16 @@ impl<'a> Classes<'a> {
         let zero = Steps::ZERO;
         let uniform = a == zero && b == zero && c == zero;
         // A product of an affine value and a constant.
-        let scaled = |factor: fn(u64) -> i64| match (a_value, b_value) {
-            _ if a == zero && b == zero => Some(zero),
-            (_, Some(value)) if b == zero => Some(a.map(|step| step.wrapping_mul(factor(value)))),
-            (Some(value), _) if a == zero => Some(b.map(|step| step.wrapping_mul(factor(value)))),
-            _ => None,
+        let scaled = |factor: fn(u64) -> i64| {
+            if a == zero && b == zero {
+                return Some(zero);
+            }
+            let (steps, value) = match (a_value, b_value) {
+                (_, Some(value)) if b == zero => (a, value),
+                (Some(value), _) if a == zero => (b, value),
+                (None, None) | (Some(_), _) | (_, Some(_)) => return None,
+            };
+            Some(steps.map(|step| step.wrapping_mul(factor(value))))
         };
         let signed: fn(u64) -> i64 = |value| i64::from(value as u32 as i32);
         let unsigned: fn(u64) -> i64 = |value| value as u32 as i64;
@@ -293,14 +311,15 @@ impl<'a> Classes<'a> {
             {
                 scaled(unsigned).map(|scaled| scaled.add(c))
             }
-            Compute::Shl(width) => match b_value {
-                _ if a == zero && b == zero => Some(zero),
-                Some(by) if by < 32 && b == zero && width == Width::W32 => {
-                    Some(a.map(|step| step << by).narrow())
+            Compute::Shl(_) if a == zero && b == zero => Some(zero),
+            Compute::Shl(width) => {
+                let by = b_value.filter(|&by| by < 32 && b == zero);
+                let shifted = by.map(|by| a.map(|step| step << by));
+                match width {
+                    Width::W32 => shifted.map(Steps::narrow),
+                    Width::W64 => shifted,
                 }
-                Some(by) if by < 32 && b == zero => Some(a.map(|step| step << by)),
-                _ => None,
-            },
+            }
             Compute::Extend(Extend::Sign64) if a.is_small() => Some(a),
             Compute::Extend(Extend::Zero64) if a.is_small() && !a.is_negative() => Some(a),
             Compute::Extend(Extend::Low32) => Some(a.narrow()),
@@ -351,10 +370,10 @@ impl<'a> Classes<'a> {
         let [(a, a_value), (b, b_value), (c, _)] = sources;
         let narrow = |step: i64| i64::from(step as i32);
         let scaled = |factor: fn(u64) -> i64| match (a_value, b_value) {
-            _ if a == 0 && b == 0 => Some(0),
+            (_, _) if a == 0 && b == 0 => Some(0),
             (_, Some(value)) => Some(a.wrapping_mul(factor(value))),
-            (Some(value), _) => Some(b.wrapping_mul(factor(value))),
-            _ => None,
+            (Some(value), None) => Some(b.wrapping_mul(factor(value))),
+            (None, None) => None,
         };
         let signed: fn(u64) -> i64 = |value| i64::from(value as u32 as i32);
         let unsigned: fn(u64) -> i64 = |value| value as u32 as i64;
@@ -373,11 +392,13 @@ impl<'a> Classes<'a> {
             Compute::Wide { signed: is_signed, .. } if small(a, is_signed) && small(b, is_signed) => {
                 scaled(if is_signed { signed } else { unsigned }).map(|scaled| scaled.wrapping_add(c))
             }
-            Compute::Shl(width) => match b_value {
-                Some(by) if by < 32 && width == Width::W32 => Some(narrow(a << by)),
-                Some(by) if by < 32 => Some(a << by),
-                _ => None,
-            },
+            Compute::Shl(width) => {
+                let shifted = b_value.filter(|&by| by < 32).map(|by| a << by);
+                match width {
+                    Width::W32 => shifted.map(narrow),
+                    Width::W64 => shifted,
+                }
+            }
             Compute::Extend(Extend::Sign64) => Some(a).filter(|&a| small(a, true)),
             Compute::Extend(Extend::Zero64) => Some(a).filter(|&a| small(a, false)),
             Compute::Extend(Extend::Low32) => Some(narrow(a)),

@@ -29,59 +29,82 @@ pub(crate) fn decode(function: &Function, level: Level) -> Option<Buffer<Action>
             continue;
         }
         actions.push(match op {
-            Op::Alu(alu) => match compute(function, alu) {
-                Some(compute) if compute.has_code(level) => Action::Compute(compute),
-                _ => Action::Loop,
-            },
+            Op::Alu(alu) => {
+                let compute = compute(function, alu).filter(|compute| compute.has_code(level));
+                compute.map_or(Action::Loop, Action::Compute)
+            }
             Op::Branch(..) => Action::Branch,
-            Op::Other(guard, step) => match (&**step, row) {
-                (Step::Group(op), _) if op.is_silent() => Action::Nothing,
-                (Step::Fence(_), _) => Action::Fence,
-                (Step::Special(read), Some(row)) if *guard == Guard::ALWAYS => Action::Copy(read.d, row),
-                (Step::Load(access), Some(row)) if *guard == Guard::ALWAYS => {
-                    match access.registers.first().and_then(|one| one.slot) {
-                        Some(d) => Action::Copy(d, row),
-                        None => Action::Nothing,
-                    }
-                }
-                (Step::Load(access), None) if is_plain_load(access) => match access.order.is_strong() {
-                    false => Action::Load,
-                    true if *guard == Guard::ALWAYS => Action::Poll,
-                    true => Action::Step,
-                },
-                (Step::Store(access), None) if is_plain_store(access) => Action::Store,
-                (Step::Atomic(atomic), None) if is_plain_atomic(atomic) => Action::Atomic,
-                (Step::Load(access), None) if level == Level::Avx512 && is_own(access, true) => {
-                    Action::LoadOwn
-                }
-                (Step::Store(access), None) if level == Level::Avx512 && is_own(access, false) => {
-                    Action::StoreOwn
-                }
-                (Step::FrameAddress(of), None) if *guard == Guard::ALWAYS && has_code(of) => {
-                    Action::FrameAddress
-                }
-                (Step::Warp(op), _) if *guard == Guard::ALWAYS && is_exchange(function, op) => {
-                    Action::Exchange
-                }
-                (step, _) if is_performed(step) => Action::Step,
-                _ => Action::Exit,
-            },
+            Op::Other(guard, step) => of_step(function, level, (*guard == Guard::ALWAYS, step), row),
         });
     }
     Some(actions)
 }
 
+/// What compiled code does for an operation that is no arithmetic: `always` says that it has no guard, and `row` is what
+/// the launch gives in place of its result.
+fn of_step(function: &Function, level: Level, (always, step): (bool, &Step), row: Option<Slot>) -> Action {
+    let otherwise = if is_performed(step) { Action::Step } else { Action::Exit };
+    let owns = level == Level::Avx512;
+    match step {
+        Step::Group(op) if op.is_silent() => Action::Nothing,
+        Step::Fence(_) => Action::Fence,
+        Step::Special(read) => row.filter(|_| always).map_or(otherwise, |row| Action::Copy(read.d, row)),
+        Step::Load(access) => match row {
+            Some(row) if always => match access.registers.first().and_then(|one| one.slot) {
+                Some(d) => Action::Copy(d, row),
+                None => Action::Nothing,
+            },
+            None if is_plain_load(access) => match access.order.is_strong() {
+                false => Action::Load,
+                true if always => Action::Poll,
+                true => Action::Step,
+            },
+            None if owns && is_own(access, true) => Action::LoadOwn,
+            Some(_) | None => otherwise,
+        },
+        Step::Store(access) if row.is_none() && is_plain_store(access) => Action::Store,
+        Step::Store(access) if row.is_none() && owns && is_own(access, false) => Action::StoreOwn,
+        Step::Atomic(atomic) if row.is_none() && is_plain_atomic(atomic) => Action::Atomic,
+        Step::FrameAddress(of) if row.is_none() && always && has_code(of) => Action::FrameAddress,
+        Step::Warp(op) if always && is_exchange(function, op) => Action::Exchange,
+        Step::Group(_) | Step::Store(_) | Step::Atomic(_) | Step::FrameAddress(_) => otherwise,
+        Step::Warp(_) | Step::Texture(_) | Step::Matrix(_) | Step::Asynchronous(_) => otherwise,
+        Step::Return | Step::Exit | Step::Trap | Step::Breakpoint | Step::Yield => otherwise,
+        Step::Switch(_) | Step::Call(_) | Step::Alloca(_) => otherwise,
+        Step::StackSave(_) | Step::StackRestore(_) | Step::Barrier(_) => otherwise,
+        Step::Multimem(_) | Step::Cluster(_) | Step::TensorCore(_) => otherwise,
+    }
+}
+
 /// Whether the interpreter can perform an operation while compiled code runs: the same lanes go on behind it.
 fn is_performed(step: &Step) -> bool {
     match step {
-        Step::Matrix(op) => !matches!(op, MatrixOp::Wgmma(_)),
-        Step::Asynchronous(op) => matches!(op, AsyncOp::Copy(_)),
+        Step::Matrix(op) => match op {
+            MatrixOp::Load(_) | MatrixOp::Store(_) | MatrixOp::Transpose(_) | MatrixOp::Mma(_) => true,
+            MatrixOp::FragmentLoad(_) | MatrixOp::FragmentStore(_) => true,
+            // The other warps of its group take part in it.
+            MatrixOp::Wgmma(_) => false,
+        },
+        Step::Asynchronous(op) => is_performed_copy(op),
         Step::Load(_) | Step::Store(_) | Step::Atomic(_) => true,
         Step::Special(_) | Step::Texture(_) | Step::Warp(_) => true,
         Step::Return | Step::Exit | Step::Trap | Step::Breakpoint | Step::Yield | Step::Switch(_) => false,
         Step::Call(_) | Step::FrameAddress(_) | Step::Alloca(_) => false,
         Step::StackSave(_) | Step::StackRestore(_) | Step::Fence(_) | Step::Barrier(_) => false,
         Step::Multimem(_) | Step::Group(_) | Step::Cluster(_) | Step::TensorCore(_) => false,
+    }
+}
+
+/// The same of an asynchronous operation.
+fn is_performed_copy(op: &AsyncOp) -> bool {
+    match op {
+        AsyncOp::Copy(_) => true,
+        AsyncOp::MbarrierInit(_) | AsyncOp::MbarrierInval(_) | AsyncOp::MbarrierTx(_) => false,
+        AsyncOp::MbarrierArrive(_) | AsyncOp::MbarrierWait(_) => false,
+        AsyncOp::MbarrierCheckLayout(_) | AsyncOp::PendingCount(_) => false,
+        AsyncOp::CopyArrive(_) | AsyncOp::Bulk(_) | AsyncOp::Store(_) => false,
+        AsyncOp::Reduce(_) | AsyncOp::Zero(_) | AsyncOp::Tensor(_) => false,
+        AsyncOp::Replace(_) | AsyncOp::CopyMap(_) => false,
     }
 }
 
@@ -94,7 +117,7 @@ fn has_code(of: &FrameAddress) -> bool {
 pub(crate) fn constant(function: &Function, slot: Slot) -> Option<u32> {
     match (value_of(&function.shared_narrow, slot), slot.class()) {
         (None, Class::Narrow) => value_of(&function.narrow_constants, slot),
-        _ => None,
+        (Some(_), Class::Narrow) | (_, Class::Wide | Class::Predicate) => None,
     }
 }
 
@@ -165,9 +188,10 @@ fn compute(function: &Function, alu: &Alu) -> Option<Compute> {
             Simple::Sign32(_) | Simple::Sign64(_) | Simple::Inside { .. } => return None,
         }),
         AluOp::Instruction(form, _) if form.opcode == Opcode::Prmt && form.modifiers.is_empty() => {
-            Some(match constant(function, alu.s.get(2)?) {
-                Some(selector) if selector & 0x8888 == 0 => Compute::Permute(selector as u16),
-                _ => Compute::Integer(Integer::Permute),
+            let selector = constant(function, alu.s.get(2)?).filter(|selector| selector & 0x8888 == 0);
+            Some(match selector {
+                Some(selector) => Compute::Permute(selector as u16),
+                None => Compute::Integer(Integer::Permute),
             })
         }
         AluOp::Instruction(form, immediate) => instruction(form, *immediate, alu),

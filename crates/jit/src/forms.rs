@@ -16,8 +16,15 @@ use softwarp_isa::instruction::{InstructionForm, Modifier, Opcode};
 
 /// The arithmetic of a form; `None` if it has no code.
 pub(crate) fn instruction(form: &InstructionForm, immediate: Immediate, alu: &Alu) -> Option<Compute> {
-    let ty = *form.types.first()?;
     let modifiers = form.modifiers.as_slice();
+    if form.opcode == Opcode::Cvt {
+        return conversion(form).map(converted);
+    }
+    if form.opcode == Opcode::Dp4a {
+        return other_integer(form).map(Compute::Integer);
+    }
+    // The others have one type: with more, such as `add.rz.f32.f16`, sources differ from the result.
+    let &[ty] = form.types.as_slice() else { return None };
     let width = match ty {
         Type::B16 | Type::U16 | Type::S16 | Type::B32 | Type::U32 | Type::S32 | Type::F32 => Some(Width::W32),
         Type::B64 | Type::U64 | Type::S64 | Type::F64 => Some(Width::W64),
@@ -29,18 +36,11 @@ pub(crate) fn instruction(form: &InstructionForm, immediate: Immediate, alu: &Al
     // 16-bit words have zeros above.
     let short = matches!(ty, Type::B16 | Type::U16);
     if ty == Type::Pred {
-        return predicate(form, alu);
+        return predicate(form);
     }
     Some(match (form.opcode, modifiers) {
-        (Opcode::Setp, _) => return comparison(form, alu),
-        (Opcode::Cvt, _) => match conversion(form)? {
-            Conversion::Copy32 => Compute::Copy(Width::W32),
-            Conversion::Copy64 => Compute::Copy(Width::W64),
-            Conversion::Extend(extend) => Compute::Extend(extend),
-            Conversion::Short(convert) => Compute::Convert(convert),
-            Conversion::Wide(convert) => Compute::WideConvert(convert),
-        },
-        (Opcode::Selp, []) if form.types.len() == 1 => Compute::Select(width?),
+        (Opcode::Setp, _) => return comparison(form, ty),
+        (Opcode::Selp, []) => Compute::Select(width?),
         (Opcode::Add, []) if integer => Compute::Add(width?),
         (Opcode::Sub, []) if integer => Compute::Sub(width?),
         (Opcode::Neg, []) if integer => Compute::Neg(width?),
@@ -65,44 +65,57 @@ pub(crate) fn instruction(form: &InstructionForm, immediate: Immediate, alu: &Al
             Immediate::Lut(lut) => Compute::Lop3(lut),
             Immediate::None | Immediate::Video(_) => return None,
         },
-        (Opcode::Shf, [direction, Modifier::Wrap]) if ty == Type::B32 => {
+        (Opcode::Shf, [direction @ (Modifier::L | Modifier::R), Modifier::Wrap]) if ty == Type::B32 => {
             Compute::Funnel { left: *direction == Modifier::L }
         }
         (Opcode::Shl, []) if bits => Compute::Shl(width?),
         (Opcode::Shr, []) if bits || integer || short => Compute::Shr { width: width?, signed },
-        (opcode, &[direction])
-            if form.types.len() == 1 && ty == Type::F32 && Rounding::directed(direction).is_some() =>
-        {
+        (opcode, &[direction]) if ty == Type::F32 && Rounding::directed(direction).is_some() => {
             Compute::Rounded(rounded(opcode)?, Rounding::directed(direction)?)
         }
         (Opcode::Copysign, _) => return other_integer(form).map(Compute::Integer),
-        (opcode, _) if form.types.len() == 1 && ty == Type::F32 => return float(opcode, modifiers, alu),
-        (opcode, _) if form.types.len() == 1 && ty == Type::F64 => match float(opcode, modifiers, alu)? {
-            Compute::Float(float) => Compute::Double(float),
-            _ => return None,
-        },
+        (_, _) if ty == Type::F32 => return single(form.opcode, modifiers, alu),
+        (_, _) if ty == Type::F64 => Compute::Double(float(form.opcode, modifiers, alu)?),
         _ => {
             return half(form).map(Compute::Half).or_else(|| other_integer(form).map(Compute::Integer));
         }
     })
 }
 
-fn float(opcode: Opcode, modifiers: &[Modifier], alu: &Alu) -> Option<Compute> {
-    if let [kept @ .., Modifier::Ftz] = modifiers
-        && !kept.contains(&Modifier::Approx)
-        && !kept.contains(&Modifier::Full)
-    {
-        return match float(opcode, kept, alu)? {
-            Compute::Float(float) => Some(Compute::Flushed(float)),
-            _ => None,
-        };
+/// A conversion.
+fn converted(conversion: Conversion) -> Compute {
+    match conversion {
+        Conversion::Copy32 => Compute::Copy(Width::W32),
+        Conversion::Copy64 => Compute::Copy(Width::W64),
+        Conversion::Extend(extend) => Compute::Extend(extend),
+        Conversion::Short(convert) => Compute::Convert(convert),
+        Conversion::Wide(convert) => Compute::WideConvert(convert),
     }
+}
+
+/// Arithmetic in f32.
+fn single(opcode: Opcode, modifiers: &[Modifier], alu: &Alu) -> Option<Compute> {
+    let (kept, ftz) = without_ftz(modifiers);
+    if let [Modifier::Approx | Modifier::Full] = kept {
+        return special(opcode, kept, ftz).map(Compute::Special);
+    }
+    let float = float(opcode, kept, alu)?;
+    Some(if ftz { Compute::Flushed(float) } else { Compute::Float(float) })
+}
+
+/// Modifiers without a last `.ftz`, and whether there is one.
+fn without_ftz(modifiers: &[Modifier]) -> (&[Modifier], bool) {
+    match modifiers {
+        [kept @ .., Modifier::Ftz] => (kept, true),
+        all => (all, false),
+    }
+}
+
+/// Arithmetic in f32 or f64.
+fn float(opcode: Opcode, modifiers: &[Modifier], alu: &Alu) -> Option<Float> {
     let nearest = matches!(modifiers, [] | [Modifier::Rn]);
     let bare = modifiers.is_empty();
-    if modifiers.contains(&Modifier::Approx) || modifiers.contains(&Modifier::Full) {
-        return special(opcode, modifiers).map(Compute::Special);
-    }
-    Some(Compute::Float(match opcode {
+    Some(match opcode {
         Opcode::Add if nearest => Float::Add,
         Opcode::Sub if nearest => Float::Sub,
         Opcode::Mul if nearest => Float::Mul,
@@ -115,7 +128,7 @@ fn float(opcode: Opcode, modifiers: &[Modifier], alu: &Alu) -> Option<Compute> {
         Opcode::Min if bare && alu.s.count() == 2 => Float::Min,
         Opcode::Max if bare && alu.s.count() == 2 => Float::Max,
         _ => return None,
-    }))
+    })
 }
 
 /// The arithmetic of f32 that may have a rounding other than to nearest.
@@ -132,7 +145,7 @@ fn rounded(opcode: Opcode) -> Option<Float> {
     })
 }
 
-fn predicate(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
+fn predicate(form: &InstructionForm) -> Option<Compute> {
     if !form.modifiers.is_empty() {
         return None;
     }
@@ -145,13 +158,9 @@ fn predicate(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
     }))
 }
 
-fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
+fn comparison(form: &InstructionForm, ty: Type) -> Option<Compute> {
     let (&operator, rest) = form.modifiers.split_first()?;
-    let &[ty] = form.types.as_slice() else { return None };
-    let (rest, ftz) = match rest {
-        [kept @ .., Modifier::Ftz] => (kept, true),
-        all => (all, false),
-    };
+    let (rest, ftz) = without_ftz(rest);
     let combine = match rest {
         [] => Combine::Nothing,
         [Modifier::And] => Combine::And,
@@ -159,45 +168,58 @@ fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
         [Modifier::Xor] => Combine::Xor,
         _ => return None,
     };
-    if matches!(ty, Type::F32 | Type::F64 | Type::F16 | Type::Bf16) {
-        // The predicates of vcmpps that raise no exceptions.
-        let predicate = match operator {
-            Modifier::Eq => 0x00,
-            Modifier::Lt => 0x11,
-            Modifier::Le => 0x12,
-            Modifier::Nan => 0x03,
-            Modifier::Neu => 0x04,
-            Modifier::Geu => 0x15,
-            Modifier::Gtu => 0x16,
-            Modifier::Num => 0x07,
-            Modifier::Equ => 0x08,
-            Modifier::Ltu => 0x19,
-            Modifier::Leu => 0x1a,
-            Modifier::Ne => 0x0c,
-            Modifier::Ge => 0x1d,
-            Modifier::Gt => 0x1e,
-            _ => return None,
-        };
-        return match ty {
-            Type::F64 | Type::F16 | Type::Bf16 if ftz => None,
-            Type::F16 => Some(Compute::CompareShort { of: ShortType::F16, predicate, combine }),
-            Type::Bf16 => Some(Compute::CompareShort { of: ShortType::Bf16, predicate, combine }),
-            Type::F64 => Some(Compute::CompareDouble { predicate, combine }),
-            _ => Some(Compute::CompareFloat { predicate, combine, ftz }),
-        };
-    }
-    if ftz {
+    if ftz && ty != Type::F32 {
         return None;
     }
-    let (width, signed) = match ty {
-        Type::B16 | Type::U16 | Type::B32 | Type::U32 => (Width::W32, false),
-        Type::S16 => (Width::W32, false),
-        Type::S32 => (Width::W32, true),
-        Type::B64 | Type::U64 => (Width::W64, false),
-        Type::S64 => (Width::W64, true),
-        _ => return None,
+    let integers = |width: Width, signed: bool| {
+        Some(Compute::Compare { width, signed, order: order_of(operator)?, combine })
     };
-    let order = match operator {
+    match ty {
+        Type::F32 => Some(Compute::CompareFloat { predicate: float_predicate(operator)?, combine, ftz }),
+        Type::F64 => Some(Compute::CompareDouble { predicate: float_predicate(operator)?, combine }),
+        Type::F16 | Type::Bf16 => {
+            let of = if ty == Type::F16 { ShortType::F16 } else { ShortType::Bf16 };
+            Some(Compute::CompareShort { of, predicate: float_predicate(operator)?, combine })
+        }
+        Type::S16 => match order_of(operator)? {
+            Order::Eq | Order::Ne => integers(Width::W32, false),
+            order @ (Order::Lt | Order::Le | Order::Gt | Order::Ge) => {
+                let predicate = order.predicate();
+                Some(Compute::CompareShort { of: ShortType::S16, predicate, combine })
+            }
+        },
+        Type::B16 | Type::U16 | Type::B32 | Type::U32 => integers(Width::W32, false),
+        Type::S32 => integers(Width::W32, true),
+        Type::B64 | Type::U64 => integers(Width::W64, false),
+        Type::S64 => integers(Width::W64, true),
+        _ => None,
+    }
+}
+
+/// The predicate of `vcmpps` that raises no exceptions.
+fn float_predicate(operator: Modifier) -> Option<u8> {
+    Some(match operator {
+        Modifier::Eq => 0x00,
+        Modifier::Lt => 0x11,
+        Modifier::Le => 0x12,
+        Modifier::Nan => 0x03,
+        Modifier::Neu => 0x04,
+        Modifier::Geu => 0x15,
+        Modifier::Gtu => 0x16,
+        Modifier::Num => 0x07,
+        Modifier::Equ => 0x08,
+        Modifier::Ltu => 0x19,
+        Modifier::Leu => 0x1a,
+        Modifier::Ne => 0x0c,
+        Modifier::Ge => 0x1d,
+        Modifier::Gt => 0x1e,
+        _ => return None,
+    })
+}
+
+/// The order of integers of a comparison.
+fn order_of(operator: Modifier) -> Option<Order> {
+    Some(match operator {
         Modifier::Eq => Order::Eq,
         Modifier::Ne => Order::Ne,
         Modifier::Lt | Modifier::Lo => Order::Lt,
@@ -205,9 +227,5 @@ fn comparison(form: &InstructionForm, _alu: &Alu) -> Option<Compute> {
         Modifier::Gt | Modifier::Hi => Order::Gt,
         Modifier::Ge | Modifier::Hs => Order::Ge,
         _ => return None,
-    };
-    if ty == Type::S16 && !matches!(order, Order::Eq | Order::Ne) {
-        return Some(Compute::CompareShort { of: ShortType::S16, predicate: order.predicate(), combine });
-    }
-    Some(Compute::Compare { width, signed, order, combine })
+    })
 }

@@ -64,6 +64,37 @@ pub(crate) enum Float {
     Max,
 }
 
+impl Float {
+    /// Whether its result is rounded.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn rounds(self) -> bool {
+        match self {
+            Float::Add | Float::Sub | Float::Mul | Float::Fma | Float::Div | Float::Rcp | Float::Sqrt => true,
+            Float::Neg | Float::Abs | Float::Min | Float::Max => false,
+        }
+    }
+
+    /// Whether its result is one of its sources, or the canonical NaN.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn chooses(self) -> bool {
+        match self {
+            Float::Min | Float::Max => true,
+            Float::Add | Float::Sub | Float::Mul | Float::Fma | Float::Div => false,
+            Float::Rcp | Float::Sqrt | Float::Neg | Float::Abs => false,
+        }
+    }
+
+    /// How many sources it has.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn sources(self) -> usize {
+        match self {
+            Float::Fma => 3,
+            Float::Add | Float::Sub | Float::Mul | Float::Div | Float::Min | Float::Max => 2,
+            Float::Rcp | Float::Sqrt | Float::Neg | Float::Abs => 1,
+        }
+    }
+}
+
 /// Arithmetic of f16 or bf16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Half {
@@ -135,19 +166,19 @@ impl Special {
     }
 }
 
-/// A function with `.approx` or `.full`.
-pub(crate) fn special(opcode: Opcode, modifiers: &[Modifier]) -> Option<Special> {
-    let ftz = modifiers.contains(&Modifier::Ftz);
-    Some(match opcode {
-        Opcode::Rcp => Special::Rcp,
-        Opcode::Div => Special::Div { ftz },
-        Opcode::Rsqrt => Special::Rsqrt,
-        Opcode::Sqrt => Special::Sqrt,
-        Opcode::Ex2 => Special::Ex2 { ftz },
-        Opcode::Lg2 => Special::Lg2,
-        Opcode::Sin => Special::Sin,
-        Opcode::Cos => Special::Cos,
-        Opcode::Tanh => Special::Tanh,
+/// A function with `.approx` or `.full`, and with `.ftz` or not.
+pub(crate) fn special(opcode: Opcode, modifiers: &[Modifier], ftz: bool) -> Option<Special> {
+    use Modifier::{Approx, Full};
+    Some(match (opcode, modifiers) {
+        (Opcode::Rcp, [Approx]) => Special::Rcp,
+        (Opcode::Div, [Approx | Full]) => Special::Div { ftz },
+        (Opcode::Rsqrt, [Approx]) => Special::Rsqrt,
+        (Opcode::Sqrt, [Approx]) => Special::Sqrt,
+        (Opcode::Ex2, [Approx]) => Special::Ex2 { ftz },
+        (Opcode::Lg2, [Approx]) => Special::Lg2,
+        (Opcode::Sin, [Approx]) => Special::Sin,
+        (Opcode::Cos, [Approx]) => Special::Cos,
+        (Opcode::Tanh, [Approx]) => Special::Tanh,
         _ => return None,
     })
 }

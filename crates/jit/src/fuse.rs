@@ -6,9 +6,10 @@
 //!
 //! A result that is left out must not be missed: compiled code cannot be left between the operations.
 
+use crate::actions::arithmetic;
 use crate::buffers::Buffer;
 use crate::decode::{Action, Compute, Extend, Integer, Width};
-use softwarp_ir::{Alu, Class, Function, Guard, Op, Slot};
+use softwarp_ir::{Alu, Class, Function, Op, Slot};
 use std::ops::Range;
 
 /// What an operation computes in place of several.
@@ -84,16 +85,22 @@ fn table(compute: Compute) -> Option<u8> {
     })
 }
 
-/// Arithmetic that all lanes execute.
-fn arithmetic<'a>(function: &'a Function, actions: &[Action], op: usize) -> Option<(Compute, &'a Alu)> {
-    match (actions[op], &function.ops[op]) {
-        (Action::Compute(compute), Op::Alu(alu)) if alu.guard == Guard::ALWAYS => Some((compute, alu)),
-        _ => None,
+/// Whether a product of 32-bit words is the high half; none for what is no such product.
+fn is_high_half(compute: Compute) -> Option<bool> {
+    match compute {
+        Compute::Mul(Width::W32) => Some(false),
+        Compute::High { .. } => Some(true),
+        Compute::Mul(Width::W64) | Compute::Wide { .. } | Compute::Mad(_) => None,
+        Compute::Copy(_) | Compute::Add(_) | Compute::Sub(_) | Compute::Neg(_) | Compute::Permute(_) => None,
+        Compute::And(_) | Compute::Or(_) | Compute::Xor(_) | Compute::Not(_) | Compute::Lop3(_) => None,
+        Compute::Shl(_) | Compute::Shr { .. } | Compute::Funnel { .. } | Compute::Select(_) => None,
+        Compute::Min { .. } | Compute::Max { .. } | Compute::Extend(_) | Compute::Halves => None,
+        Compute::Pack64 | Compute::High32 | Compute::Compare { .. } | Compute::CompareFloat { .. } => None,
+        Compute::CompareDouble { .. } | Compute::CompareShort { .. } | Compute::Integer(_) => None,
+        Compute::Half(_) | Compute::Double(_) | Compute::Float(_) | Compute::Rounded(..) => None,
+        Compute::Flushed(_) | Compute::Convert(_) | Compute::WideConvert(_) => None,
+        Compute::Special(_) | Compute::Predicate(_) => None,
     }
-}
-
-fn is_product(compute: Compute) -> bool {
-    matches!(compute, Compute::Mul(Width::W32) | Compute::High { .. })
 }
 
 /// Whether compiled code is never left at an operation, and the interpreter never called.
@@ -237,11 +244,11 @@ impl<'a> Fuser<'a> {
     pub(crate) fn first(actions: &[Action]) -> Option<usize> {
         let (mut first, mut logic, mut products, mut high) = (None, 0, 0, false);
         for (op, action) in actions.iter().enumerate() {
-            let Action::Compute(compute) = *action else { continue };
+            let Some(compute) = action.compute() else { continue };
             if table(compute).is_some() {
                 logic += 1;
-            } else if is_product(compute) {
-                (products, high) = (products + 1, high || matches!(compute, Compute::High { .. }));
+            } else if let Some(is_high) = is_high_half(compute) {
+                (products, high) = (products + 1, high || is_high);
             } else {
                 continue;
             }
@@ -277,7 +284,7 @@ impl<'a> Fuser<'a> {
                     }
                     self.writes[next as usize].expression = Some(known.len() as u32);
                     known.push(made);
-                } else if is_product(compute) {
+                } else if is_high_half(compute).is_some() {
                     self.product(compute, (op, alu), segment, &mut halves);
                 }
             }
@@ -338,10 +345,11 @@ impl<'a> Fuser<'a> {
     fn is_kept(&self, (slot, value): Value, absorbed: &[u32]) -> bool {
         let mut now = self.current[self.index(slot)].0;
         while now != value {
-            match self.writes.get((now as usize).wrapping_sub(1)) {
-                Some(write) if absorbed.contains(&(write.op as u32)) => now = write.before,
-                _ => return false,
-            }
+            let write = self.writes.get((now as usize).wrapping_sub(1));
+            let Some(write) = write.filter(|write| absorbed.contains(&(write.op as u32))) else {
+                return false;
+            };
+            now = write.before;
         }
         true
     }

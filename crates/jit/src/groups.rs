@@ -31,6 +31,8 @@ struct Key {
 pub(crate) struct Group {
     /// The operation that checks.
     pub(crate) first: usize,
+    /// The constant that its address adds to the base.
+    pub(crate) offset: i64,
     /// The least and the largest distance of an access to the first.
     pub(crate) range: (i64, i64),
     /// Where the place of the first access is kept.
@@ -115,12 +117,12 @@ impl Groups {
                 let known = open.iter().find(|(other, _)| *other == key).map(|&(_, number)| number);
                 let number = known.unwrap_or_else(|| {
                     open.push((key, self.groups.len()));
-                    self.groups.push(Group { first: op, range: (0, 0), pointer: 0, count: 0 });
+                    self.groups.push(Group { first: op, offset, range: (0, 0), pointer: 0, count: 0 });
                     self.groups.len() - 1
                 });
                 let group = &mut self.groups[number];
-                let first = offset_of(function, group.first).unwrap_or(offset);
-                let near = offset.checked_sub(first).filter(|distance| distance.unsigned_abs() < FURTHEST);
+                let near =
+                    offset.checked_sub(group.offset).filter(|distance| distance.unsigned_abs() < FURTHEST);
                 if let Some(distance) = near
                     && distance % key.total as i64 == 0
                 {
@@ -147,11 +149,8 @@ fn access(function: &Function, op: usize) -> Option<&Access> {
     if let Step::Load(access) | Step::Store(access) = &**step { Some(access) } else { None }
 }
 
-fn offset_of(function: &Function, op: usize) -> Option<i64> {
-    access(function, op).map(|access| access.address.offset)
-}
-
 fn key(function: &Function, flow: &Flow, op: usize) -> Option<(Key, i64)> {
+    // Others are not checked together.
     if !matches!(flow.actions[op], Action::Load | Action::Store) {
         return None;
     }

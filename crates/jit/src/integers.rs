@@ -97,14 +97,58 @@ pub(crate) enum Short {
 impl Short {
     /// Whether its sources are extended with their signs.
     pub(crate) fn is_signed(self) -> bool {
-        matches!(self, Short::Shr | Short::Min | Short::Max | Short::Abs | Short::Wide { .. })
+        match self {
+            Short::Shr | Short::Min | Short::Max | Short::Abs | Short::Wide { .. } => true,
+            // The low 16 bits of the result depend on those of the sources alone.
+            Short::Add | Short::Sub | Short::Mul | Short::Mad | Short::Neg | Short::Not => false,
+            Short::Shl => false,
+        }
+    }
+}
+
+impl Short {
+    /// Whether it has one source.
+    pub(crate) fn has_one_source(self) -> bool {
+        match self {
+            Short::Neg | Short::Not | Short::Abs => true,
+            Short::Add | Short::Sub | Short::Mul | Short::Mad | Short::Shl | Short::Shr => false,
+            Short::Min | Short::Max | Short::Wide { .. } => false,
+        }
+    }
+
+    /// Whether its third source is added to a product.
+    pub(crate) fn adds(self) -> bool {
+        match self {
+            Short::Mad | Short::Wide { add: true } => true,
+            Short::Add | Short::Sub | Short::Mul | Short::Wide { add: false } => false,
+            Short::Neg | Short::Not | Short::Abs | Short::Shl | Short::Shr => false,
+            Short::Min | Short::Max => false,
+        }
+    }
+
+    /// Whether its result has 32 bits.
+    pub(crate) fn is_wide(self) -> bool {
+        match self {
+            Short::Wide { .. } => true,
+            Short::Add | Short::Sub | Short::Mul | Short::Mad | Short::Neg | Short::Not => false,
+            Short::Abs | Short::Shl | Short::Shr | Short::Min | Short::Max => false,
+        }
     }
 }
 
 impl Integer {
     /// Whether results of scalars are computed as scalars.
     pub(crate) fn has_scalar(self) -> bool {
-        matches!(self, Integer::Divide { .. })
+        match self {
+            Integer::Divide { .. } => true,
+            Integer::Short(_) | Integer::Extract { .. } | Integer::Insert { .. } => false,
+            Integer::Population { .. } | Integer::LeadingZeros { .. } | Integer::Highest { .. } => false,
+            Integer::Magnitude { .. } | Integer::HighSum { .. } | Integer::HighWide { .. } => false,
+            Integer::DivideWide { .. } | Integer::Dot { .. } | Integer::Permute => false,
+            Integer::Distance { .. } | Integer::CopySign { .. } | Integer::Reverse { .. } => false,
+            Integer::Ones { .. } | Integer::LowBits { .. } | Integer::Carry(_) => false,
+            Integer::FunnelClamped { .. } => false,
+        }
     }
 
     /// Whether each lane's result may be written as soon as the lane's sources are read.
@@ -127,9 +171,14 @@ pub(crate) fn integer(form: &InstructionForm) -> Option<Integer> {
     use Modifier::{Clamp, Hi, L, R, Shiftamt, Wrap};
     let ty = *form.types.first()?;
     let signed = matches!(ty, Type::S16 | Type::S32 | Type::S64);
-    let wide = matches!(ty, Type::B64 | Type::U64 | Type::S64);
+    if let Type::B16 | Type::U16 | Type::S16 = ty {
+        return short(form, signed);
+    }
+    let wide = matches!(ty, Type::B64 | Type::U64 | Type::S64 | Type::F64);
+    if !wide && !matches!(ty, Type::B32 | Type::U32 | Type::S32 | Type::F32) {
+        return None;
+    }
     Some(match (form.opcode, form.modifiers.as_slice(), ty) {
-        (_, _, Type::B16 | Type::U16 | Type::S16) => return short(form, signed),
         (Opcode::Bfe, [], _) => Integer::Extract { wide, signed },
         (Opcode::Bfi, [], _) => Integer::Insert { wide },
         (Opcode::Brev, [], _) => Integer::Reverse { wide },
@@ -148,7 +197,7 @@ pub(crate) fn integer(form: &InstructionForm) -> Option<Integer> {
         (Opcode::Dp4a, [], _) => Integer::Dot { signed: [ty == Type::S32, *form.types.get(1)? == Type::S32] },
         (Opcode::Prmt, [], Type::B32) => Integer::Permute,
         (Opcode::Sad, [], Type::U32 | Type::S32) => Integer::Distance { signed },
-        (Opcode::Copysign, [], _) => Integer::CopySign { wide: ty == Type::F64 },
+        (Opcode::Copysign, [], _) => Integer::CopySign { wide },
         (Opcode::Div | Opcode::Rem, [], Type::U64 | Type::S64) => {
             Integer::DivideWide { signed, remainder: form.opcode == Opcode::Rem }
         }

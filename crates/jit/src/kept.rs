@@ -27,7 +27,7 @@ impl Kept {
         let mut kept = Vec::with_capacity(emitter.flow.webs.len());
         let places = emitter.places.iter().zip(emitter.classes.webs.iter());
         for (number, (&place, &class)) in places.enumerate() {
-            if place != Place::Frame || matches!(class, Class::Affine(_)) {
+            if place != Place::Frame || !class.is_vector() {
                 let (slot, lazy) = (emitter.flow.webs[number].slot, emitter.lazy[number]);
                 let (live, ranges) = (emitter.flow.live_extent(number), emitter.flow.live_ranges(number));
                 let hull =

@@ -39,9 +39,10 @@
 //!
 //! **Exhaustive matches.** What an analysis claims about an operation, and what code does for it, is said operation by
 //! operation: a new one does not compile until each analysis has said what it is. `clippy::wildcard_enum_match_arm` holds
-//! this; where it is allowed, the reason says why a wildcard cannot be wrong there. A wildcard behind several things that
-//! are matched at once, which the lint does not see, gives the answer that claims nothing, or an error: the function is then
-//! interpreted.
+//! this, and no arm `_` is over several such things at once, which the lint does not see. There are wildcards over numbers
+//! (bytes of an element, opcodes of the CPU), where others are an error: the function is then interpreted. And there are
+//! those over forms of instructions (`forms.rs`, `functions.rs`, `integers.rs`, `conversions.rs`): a form that is not
+//! listed is computed by the interpreter's loop.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
@@ -86,6 +87,7 @@ mod integers;
 mod kept;
 #[cfg(target_arch = "x86_64")]
 mod listing;
+#[cfg(target_arch = "x86_64")]
 mod memory;
 #[cfg(target_arch = "x86_64")]
 pub mod passes;
@@ -150,10 +152,10 @@ pub struct Shape {
 impl Shape {
     /// Of CTAs with these dimensions.
     pub fn of([x, y, z]: [u32; 3]) -> Shape {
-        let rows = match x {
-            _ if y == 1 && z == 1 || x.is_multiple_of(32) => Rows::Whole,
-            16 if z == 1 || y.is_multiple_of(2) => Rows::Half,
-            _ => Rows::Other,
+        let rows = match () {
+            () if y == 1 && z == 1 || x.is_multiple_of(32) => Rows::Whole,
+            () if x == 16 && (z == 1 || y.is_multiple_of(2)) => Rows::Half,
+            () => Rows::Other,
         };
         let area = u64::from(x) * u64::from(y);
         Shape {
@@ -205,8 +207,10 @@ pub(crate) enum Level {
 impl Level {
     /// That of this CPU, or the lower one that the environment asked for. `None` for CPUs without code.
     pub(crate) fn current() -> Option<Level> {
+        if !std::is_x86_feature_detected!("popcnt") {
+            return None;
+        }
         match softwarp_num::Level::current() {
-            _ if !std::is_x86_feature_detected!("popcnt") => None,
             softwarp_num::Level::Baseline => None,
             softwarp_num::Level::Avx2 => Some(Level::Avx2),
             softwarp_num::Level::Avx512 => Some(Level::Avx512),

@@ -26,17 +26,38 @@ pub(crate) fn is_pair(op: &Op) -> bool {
     }
 }
 
+/// The memory of an access that may look at a region.
+pub(crate) fn memory_of(step: &Step) -> Option<Memory> {
+    match step {
+        Step::Load(access) | Step::Store(access) => Some(access.address.memory),
+        Step::Atomic(atomic) => Some(atomic.address.memory),
+        // The interpreter performs these.
+        Step::Return | Step::Exit | Step::Trap | Step::Breakpoint | Step::Yield | Step::Switch(_) => None,
+        Step::Call(_) | Step::Special(_) | Step::FrameAddress(_) | Step::Alloca(_) => None,
+        Step::StackSave(_) | Step::StackRestore(_) | Step::Fence(_) | Step::Barrier(_) => None,
+        Step::Warp(_) | Step::Multimem(_) | Step::Group(_) | Step::Texture(_) | Step::Cluster(_) => None,
+        Step::Asynchronous(_) | Step::Matrix(_) | Step::TensorCore(_) => None,
+    }
+}
+
 /// Whether a load has code: one of an element that is as wide as its register or narrower, or of several of 32 or 64 bits,
 /// from memory that has regions.
 pub(crate) fn is_plain_load(access: &Access) -> bool {
-    use Memory::{Constant, Generic, Global, Kernel, Shared};
-    let memory = matches!(access.address.memory, Global | Generic | Shared | Constant | Kernel);
+    use Memory::{Cluster, Constant, Frame, Function, Generic, Global, Kernel, Local, Shared};
+    let memory = match access.address.memory {
+        Global | Generic | Shared | Constant | Kernel => true,
+        Cluster | Local | Frame | Function => false,
+    };
     (has_plain_size(access) || widens(access)) && memory && has_registers(access)
 }
 
 /// Whether a store has code: the same, and one that is ordered. On this host all stores are.
 pub(crate) fn is_plain_store(access: &Access) -> bool {
-    let memory = matches!(access.address.memory, Memory::Global | Memory::Generic | Memory::Shared);
+    let memory = match access.address.memory {
+        Memory::Global | Memory::Generic | Memory::Shared => true,
+        Memory::Constant | Memory::Kernel | Memory::Cluster => false,
+        Memory::Local | Memory::Frame | Memory::Function => false,
+    };
     has_plain_size(access) && memory && has_registers(access)
 }
 
@@ -98,14 +119,13 @@ pub(crate) fn is_plain_atomic(atomic: &Atomic) -> bool {
 fn has_plain_size(access: &Access) -> bool {
     match access.registers[..] {
         [one] => matches!((access.bytes, one.bits), (4, 32) | (8, 64) | (1 | 2, 8..=32)),
-        _ => {
+        [] | [_, _, ..] => {
             let (bytes, count) = (access.bytes, access.registers.len());
             let mut bits = access.registers.iter().map(|one| one.bits);
-            match (bytes, count) {
-                (4, 2 | 4) | (8, 2) => bits.all(|bits| bits == 8 * bytes),
-                (2, 2 | 4) | (1, 4) => bits.all(|bits| matches!(bits, 16 | 32)),
-                _ => false,
-            }
+            let in_words = matches!((bytes, count), (4, 2 | 4) | (8, 2));
+            let is_packed = matches!((bytes, count), (2, 2 | 4) | (1, 4));
+            in_words && bits.all(|bits| bits == 8 * bytes)
+                || is_packed && bits.all(|bits| matches!(bits, 16 | 32))
         }
     }
 }

@@ -25,6 +25,24 @@ pub(crate) enum Place {
     Halves,
 }
 
+impl Place {
+    /// The general-purpose register of a scalar.
+    pub(crate) fn scalar(self) -> Option<u8> {
+        match self {
+            Place::Scalar(register) => Some(register),
+            Place::Frame | Place::Vector(_) | Place::Halves => None,
+        }
+    }
+
+    /// The registers of a vector.
+    pub(crate) fn vector(self) -> Option<[u8; 4]> {
+        match self {
+            Place::Vector(registers) => Some(registers),
+            Place::Frame | Place::Scalar(_) | Place::Halves => None,
+        }
+    }
+}
+
 pooled!(Place);
 
 /// How many vector registers from the first on are for temporary values.
@@ -174,7 +192,7 @@ fn operands(flow: &Flow, classes: &Classes<'_>, mode: Mode) -> Buffer<bool> {
     let actions = if mode == Mode::Uniform { &flow.actions[..] } else { &[] };
     for (op, action) in actions.iter().enumerate() {
         let writes = flow.writes(op);
-        let vector = matches!(action, Action::Compute(_) | Action::Fused(_))
+        let vector = has_operands(*action)
             && !writes.is_empty()
             && writes.iter().all(|touch| classes.webs[touch.web] == Class::Varying);
         if !vector {
@@ -182,6 +200,16 @@ fn operands(flow: &Flow, classes: &Classes<'_>, mode: Mode) -> Buffer<bool> {
         }
     }
     operands
+}
+
+/// Whether the code of an operation on vectors takes what is the same in all lanes from memory.
+fn has_operands(action: Action) -> bool {
+    match action {
+        Action::Compute(_) | Action::Fused(_) => true,
+        Action::Nothing | Action::Copy(..) | Action::Loop | Action::Step | Action::Exchange => false,
+        Action::Load | Action::Poll | Action::Store | Action::LoadOwn | Action::StoreOwn => false,
+        Action::FrameAddress | Action::Atomic | Action::Fence | Action::Branch | Action::Exit => false,
+    }
 }
 
 /// Ranges that are in one list or the other, sorted and disjoint.
@@ -218,9 +246,9 @@ impl Taken {
         for &(start, end) in live {
             for (chunk, range) in chunks(start as usize, end as usize) {
                 let (full, any) = self.chunks[chunk];
-                taken |= match range.len() {
-                    CHUNK => any,
-                    _ => self.positions[range].iter().fold(full, |taken, position| taken | position),
+                taken |= match range.len() == CHUNK {
+                    true => any,
+                    false => self.positions[range].iter().fold(full, |taken, position| taken | position),
                 };
                 looked_at += 1;
                 if enough(taken) {
@@ -237,9 +265,9 @@ impl Taken {
             for (chunk, range) in chunks(start as usize, end as usize) {
                 let (full, any) = &mut self.chunks[chunk];
                 *any |= bits;
-                match range.len() {
-                    CHUNK => *full |= bits,
-                    _ => self.positions[range].iter_mut().for_each(|position| *position |= bits),
+                match range.len() == CHUNK {
+                    true => *full |= bits,
+                    false => self.positions[range].iter_mut().for_each(|position| *position |= bits),
                 }
             }
         }

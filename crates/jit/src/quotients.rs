@@ -1,8 +1,9 @@
 //! Quotients of f32 by the same divisor in a block: its reciprocal is computed once.
 
-use crate::decode::{Action, Compute, Special};
+use crate::actions::arithmetic;
+use crate::decode::{Compute, Special};
 use crate::flow::Flow;
-use softwarp_ir::{Function, Guard, Op};
+use softwarp_ir::Function;
 
 /// What an operation does with the reciprocal of a divisor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,23 +20,26 @@ pub(crate) enum Reciprocal {
 /// What each operation does with a reciprocal.
 pub(crate) fn reciprocals(function: &Function, flow: &Flow) -> Vec<Reciprocal> {
     let mut all = vec![Reciprocal::Own; function.ops.len()];
-    let divides = |action: &Action| matches!(action, Action::Compute(Compute::Special(Special::Div { .. })));
+    // A quotient of all lanes, by a divisor.
+    let divisor = |op: usize| {
+        let (Compute::Special(Special::Div { .. }), alu) = arithmetic(function, &flow.actions, op)? else {
+            return None;
+        };
+        alu.s.get(1)
+    };
     let blocks = flow.blocks.iter();
-    for block in blocks.filter(|block| flow.actions[block.start..block.end].iter().any(divides)) {
+    for block in blocks.filter(|block| (block.start..block.end).any(|op| divisor(op).is_some())) {
         // The divisor, its web unless it is never written, and where it was first divided by.
         let mut last = None;
         for op in block.start..block.end {
-            if let (Action::Compute(Compute::Special(Special::Div { .. })), Op::Alu(alu)) =
-                (flow.actions[op], &function.ops[op])
-                && let (Guard::ALWAYS, Some(divisor)) = (alu.guard, alu.s.get(1))
-            {
+            if let Some(divisor) = divisor(op) {
                 let key = (divisor, flow.read(op, divisor));
                 match last {
                     Some((other, first)) if other == key => {
                         all[first] = Reciprocal::Kept;
                         all[op] = Reciprocal::Again;
                     }
-                    _ => last = Some((key, op)),
+                    Some(_) | None => last = Some((key, op)),
                 }
             }
             let writes = flow.writes(op);

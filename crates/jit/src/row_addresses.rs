@@ -6,6 +6,7 @@
 //! left to the access, if they are right before it and nothing else reads them.
 
 use crate::Mode;
+use crate::actions::arithmetic;
 use crate::classes::{Class, Classes};
 use crate::decode::{Action, Compute, Width};
 use crate::flow::Flow;
@@ -98,21 +99,23 @@ impl<'a> Finder<'a> {
     }
 
     /// Arithmetic of all lanes.
-    fn arithmetic(&self, op: usize) -> Option<(&'a Alu, Compute)> {
-        match (&self.function.ops[op], self.flow.actions[op]) {
-            (Op::Alu(alu), Action::Compute(compute)) if alu.guard == Guard::ALWAYS => Some((alu, compute)),
-            _ => None,
-        }
+    fn arithmetic(&self, op: usize) -> Option<(Compute, &'a Alu)> {
+        arithmetic(self.function, &self.flow.actions, op)
     }
 
     /// The base of an access of all lanes to one element each, where the lanes of each half access consecutive ones, or
     /// load the same.
     fn base(&self, op: usize) -> Option<Slot> {
         let Op::Other(Guard::ALWAYS, step) = &self.function.ops[op] else { return None };
-        let (access, is_load) = match (&**step, self.flow.actions[op]) {
-            (Step::Load(access), Action::Load) => (access, true),
-            (Step::Store(access), Action::Store) => (access, false),
-            _ => return None,
+        let (access, is_load) = match (self.flow.actions[op], &**step) {
+            (Action::Load, Step::Load(access)) => (access, true),
+            (Action::Store, Step::Store(access)) => (access, false),
+            // These actions have no other operations.
+            (Action::Load | Action::Store, _) => return None,
+            (Action::Nothing | Action::Copy(..) | Action::Compute(_) | Action::Fused(_), _) => return None,
+            (Action::Loop | Action::Step | Action::Branch | Action::Exit | Action::Fence, _) => return None,
+            (Action::Poll | Action::LoadOwn | Action::StoreOwn | Action::FrameAddress, _) => return None,
+            (Action::Atomic | Action::Exchange, _) => return None,
         };
         let [element] = &access.registers[..] else { return None };
         let stored = element.slot?;
@@ -138,7 +141,7 @@ impl<'a> Finder<'a> {
         let last = self.base(access).filter(|base| base.is_wide())?;
         let start = self.flow.blocks[self.flow.block_of[access]].start;
         let sum = access.checked_sub(1).filter(|&sum| sum >= start && self.only_feeds(sum, access, last))?;
-        let (alu, compute) = self.arithmetic(sum)?;
+        let (compute, alu) = self.arithmetic(sum)?;
         let (product, base) = if let Compute::Wide { add: true, .. } = compute {
             (sum, alu.s.get(2)?)
         } else if compute == Compute::Add(Width::W64) {
@@ -152,7 +155,7 @@ impl<'a> Finder<'a> {
         } else {
             return None;
         };
-        let (alu, compute) = self.arithmetic(product)?;
+        let (compute, alu) = self.arithmetic(product)?;
         let Compute::Wide { signed, add } = compute else { return None };
         if add != (product == sum) || self.class(sum, base) != Class::UNIFORM {
             return None;
@@ -162,7 +165,7 @@ impl<'a> Finder<'a> {
         let (index, factor) = match (known(a), known(b)) {
             (None, Some(factor)) => (a, factor),
             (Some(factor), None) => (b, factor),
-            _ => return None,
+            (None, None) | (Some(_), Some(_)) => return None,
         };
         let Class::HalfAffine(step) = self.class(product, index) else { return None };
         let factor = matches!(factor, 1 | 2 | 4 | 8).then_some(factor as i32)?;
@@ -177,7 +180,7 @@ impl<'a> Finder<'a> {
         if let Action::Copy(d, _) = self.flow.actions[op] {
             return !d.is_wide();
         }
-        let Some((alu, compute)) = self.arithmetic(op) else { return false };
+        let Some((compute, alu)) = self.arithmetic(op) else { return false };
         match compute {
             Compute::Copy(Width::W32)
             | Compute::Add(Width::W32)

@@ -5,18 +5,19 @@
 //! is entered.
 
 use crate::Mode;
+use crate::actions::arithmetic;
 use crate::buffers::Buffer;
 use crate::classes::{Class, Classes};
-use crate::decode::{Action, Compute};
+use crate::decode::Compute;
 use crate::flow::Flow;
-use softwarp_ir::{Alu, Function, Guard, Op, Slot};
+use softwarp_ir::{Alu, Function, Slot};
 
 /// Finds these webs.
 pub(crate) fn find(function: &Function, flow: &Flow, classes: &Classes<'_>, mode: Mode) -> Buffer<bool> {
     let mut same = Buffer::filled(false, flow.webs.len());
-    let arithmetic = |op: usize| match (flow.actions[op], &function.ops[op]) {
-        (Action::Compute(Compute::Float(_)), Op::Alu(alu)) if alu.guard == Guard::ALWAYS => Some(alu),
-        _ => None,
+    let arithmetic = |op: usize| {
+        let (Compute::Float(_), alu) = arithmetic(function, &flow.actions, op)? else { return None };
+        Some(alu)
     };
     // The first of them come from values that are the same in all lanes alone.
     let begins = |op: usize| {

@@ -3,6 +3,7 @@
 //! Where lanes are anywhere in memory, a load of 16 bytes for each lane takes less time than several gathers. The first
 //! load of a span reads the words of all, and keeps those of the others in the context.
 
+use crate::actions::arithmetic;
 use crate::buffers::Buffer;
 use crate::context::SPANS;
 use crate::decode::{Action, Compute, Width};
@@ -112,11 +113,7 @@ impl Spans {
                 self.insert(flow, open, op, place);
             }
             // Words are loaded before they were: nothing may store to them in between.
-            let harmless = matches!(
-                flow.actions[op],
-                Action::Nothing | Action::Copy(..) | Action::Compute(_) | Action::Fused(_) | Action::Loop
-            );
-            if !harmless && finder.load(op).is_none() {
+            if !leaves_memory(flow.actions[op]) && finder.load(op).is_none() {
                 open.clear();
             }
             if open.is_empty() {
@@ -144,12 +141,13 @@ impl Spans {
             }
             // If the largest index does not wrap around, none does between it and the one that all are computed of, which
             // has to be there still.
+            let is_there = |web: usize| first.by >= 0 && flow.is_live(web, before(span.first));
             let index = match place.key.index {
-                Some((Value::Web(web), signed)) if first.by >= 0 && flow.is_live(web, before(span.first)) => {
+                Some((Value::Web(web), signed)) if is_there(web) => {
                     let most = span.index.map_or(0, |index| index.most).max(place.by as u32);
                     Some(Index { web, signed, most })
                 }
-                _ => None,
+                Some((Value::Web(_) | Value::Fixed(_), _)) | None => None,
             };
             let known = by == 0 || by > 0 && index.is_some();
             if (4..=FURTHEST).contains(&distance) && distance % 4 == 0 && known {
@@ -165,6 +163,16 @@ impl Spans {
         open.push((place, self.spans.len()));
         self.of[op] = Some(self.spans.len() as u32 * 4);
         self.spans.push(Span { first: op, number: SPANS, index: None, count: 1 });
+    }
+}
+
+/// Whether an operation accesses no memory.
+fn leaves_memory(action: Action) -> bool {
+    match action {
+        Action::Nothing | Action::Copy(..) | Action::Compute(_) | Action::Fused(_) | Action::Loop => true,
+        Action::Load | Action::Poll | Action::Store | Action::LoadOwn | Action::StoreOwn => false,
+        Action::FrameAddress | Action::Atomic | Action::Fence | Action::Exchange | Action::Step => false,
+        Action::Branch | Action::Exit => false,
     }
 }
 
@@ -210,14 +218,15 @@ impl<F: Fn(Slot) -> Option<u32>> Finder<'_, F> {
             (at, alu, alu.s.get(2)?, signed)
         } else if compute == Compute::Add(Width::W64) {
             let (a, b) = (alu.s.get(0)?, alu.s.get(1)?);
-            let product = |slot: Slot| match self.definition(op, at, slot)? {
-                (product, Compute::Wide { signed, add: false }, factors) => Some((product, factors, signed)),
-                _ => None,
+            let product = |slot: Slot| {
+                let (product, compute, factors) = self.definition(op, at, slot)?;
+                let Compute::Wide { signed, add: false } = compute else { return None };
+                Some((product, factors, signed))
             };
             match (product(a), product(b)) {
                 (Some((product, factors, signed)), None) => (product, factors, b, signed),
                 (None, Some((product, factors, signed))) => (product, factors, a, signed),
-                _ => return None,
+                (None, None) | (Some(_), Some(_)) => return None,
             }
         } else {
             return None;
@@ -231,7 +240,7 @@ impl<F: Fn(Slot) -> Option<u32>> Finder<'_, F> {
             let (other, constant) = match [a, b].map(&self.constant) {
                 [None, Some(constant)] => (a, constant),
                 [Some(constant), None] => (b, constant),
-                _ => break,
+                [None, None] | [Some(_), Some(_)] => break,
             };
             let Value::Web(next) = self.value(sum, other)? else { break };
             (root, since, slot) = (next, sum, other);
@@ -255,12 +264,8 @@ impl<F: Fn(Slot) -> Option<u32>> Finder<'_, F> {
         let Value::Web(web) = self.value(reader, slot)? else { return None };
         let &[at] = self.flow.defs(web) else { return None };
         let near = at < reader && load - at <= NEAR && self.flow.block_of[at] == self.flow.block_of[load];
-        match (self.flow.actions[at], &self.function.ops[at]) {
-            (Action::Compute(compute), Op::Alu(alu)) if near && alu.guard == Guard::ALWAYS => {
-                Some((at, compute, alu))
-            }
-            _ => None,
-        }
+        let (compute, alu) = arithmetic(self.function, &self.flow.actions, at).filter(|_| near)?;
+        Some((at, compute, alu))
     }
 
     /// What an operation reads in a row.

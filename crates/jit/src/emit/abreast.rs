@@ -267,18 +267,23 @@ impl Emitter<'_> {
                 plan.groups.len() - 1
             }
         };
-        let first = self.distance(&plain, group.first);
+        let first = self.distance(&plain, &group);
         let second = first.checked_add(i32::try_from(steps.half).ok()?)?;
         Some(Loaded { web, group: number, parts: [first, second], element })
     }
 
     fn plan_float(&self, plan: &mut Plan, op: usize, float: Float) -> Option<Step> {
         let Op::Alu(alu) = &self.function.ops[op] else { return None };
-        if alu.guard != Guard::ALWAYS || !matches!(float, Float::Add | Float::Sub | Float::Mul | Float::Fma) {
+        let has_code = match float {
+            Float::Add | Float::Sub | Float::Mul | Float::Fma => true,
+            Float::Div | Float::Rcp | Float::Sqrt | Float::Neg | Float::Abs => false,
+            Float::Min | Float::Max => false,
+        };
+        if alu.guard != Guard::ALWAYS || !has_code {
             return None;
         }
         let d = self.flow.written(op, alu.d.get(0)?)?;
-        let count = if float == Float::Fma { 3 } else { 2 };
+        let count = float.sources();
         let mut sources = [usize::MAX; 3];
         for (source, slot) in sources.iter_mut().zip(alu.s.iter()).take(count) {
             if self.flow.is_fixed(slot) {
@@ -409,10 +414,11 @@ impl Emitter<'_> {
     ) -> Emitted {
         let [a, b, c] = sources;
         let ends = |web: usize| web == d || !self.flow.is_live(web, before(op + 1));
-        let own = match (float, values.webs.iter().find(|(web, _)| *web == c)) {
-            (Float::Fma, Some((_, Value::Own(pairs)))) if c != a && c != b && ends(c) => Some(pairs.clone()),
-            _ => None,
+        let own = match values.webs.iter().find(|(web, _)| *web == c) {
+            Some((_, Value::Own(pairs))) if c != a && c != b && ends(c) => Some(pairs.clone()),
+            Some((_, Value::Own(_) | Value::Common(_) | Value::Memory(_))) | None => None,
         };
+        let own = own.filter(|_| float == Float::Fma);
         let in_place = own.is_some();
         let targets = match own {
             Some(own) => own,

@@ -9,7 +9,7 @@ use crate::context::{Context, Region};
 use crate::groups::Group;
 use crate::reach::Reach;
 use crate::{Level, Mode};
-use softwarp_ir::{Guard, Op, Slot, Step};
+use softwarp_ir::{Guard, Slot, Step};
 use std::mem::offset_of;
 
 /// How the lanes of a warp access memory.
@@ -137,12 +137,13 @@ impl Emitter<'_> {
         if steps == Steps::ZERO {
             return Pattern::One;
         }
-        match plain.is_single() {
-            true if steps == Steps::even(bytes) => Pattern::Consecutive,
-            true if masked || steps.half % total != 0 => Pattern::Scattered,
-            true if steps.lane == bytes => Pattern::Halves,
-            true if steps.lane == 0 && !plain.store && bytes >= 4 => Pattern::Two,
-            _ => Pattern::Scattered,
+        match () {
+            () if !plain.is_single() => Pattern::Scattered,
+            () if steps == Steps::even(bytes) => Pattern::Consecutive,
+            () if masked || steps.half % total != 0 => Pattern::Scattered,
+            () if steps.lane == bytes => Pattern::Halves,
+            () if steps.lane == 0 && !plain.store && bytes >= 4 => Pattern::Two,
+            () => Pattern::Scattered,
         }
     }
 
@@ -188,7 +189,7 @@ impl Emitter<'_> {
     /// Leaves a load to the operation that reads it, if it can be.
     fn leave_to_reader(&mut self, plain: &Plain<'_>, pattern: Pattern) -> bool {
         let Some(group) = self.group(plain.op).filter(|_| !plain.store) else { return false };
-        let offset = self.distance(plain, group.first);
+        let offset = self.distance(plain, &group);
         let other = self.half(plain).checked_add(offset.into());
         let Some(other) = other.and_then(displacement) else { return false };
         match pattern {
@@ -277,7 +278,7 @@ impl Emitter<'_> {
         let pointer = qword_ptr(r15 + (offset_of!(Context, pointers) + 8 * group.pointer));
         if group.first != plain.op {
             self.unit.a.mov(rax, pointer)?;
-            return Ok(self.distance(plain, group.first));
+            return Ok(self.distance(plain, &group));
         }
         self.first_offset(plain)?;
         let reach = self.reach(plain, &group).ok_or(Unencodable)?;
@@ -323,18 +324,13 @@ impl Emitter<'_> {
                 if is_one_region { Failing::Region } else { Failing::Group }
             }
             Some(_) if self.group(plain.op).is_some() => Failing::Never,
-            _ => Failing::Own,
+            Some(_) | None => Failing::Own,
         }
     }
 
-    /// How far an access is from another of its group.
-    pub(super) fn distance(&self, plain: &Plain<'_>, first: usize) -> i32 {
-        let step = if let Op::Other(_, step) = &self.function.ops[first] { Some(&**step) } else { None };
-        let offset = match step {
-            Some(Step::Load(access) | Step::Store(access)) => access.address.offset,
-            _ => 0,
-        };
-        (plain.address.offset - offset) as i32
+    /// How far an access is from the first of its group.
+    pub(super) fn distance(&self, plain: &Plain<'_>, group: &Group) -> i32 {
+        (plain.address.offset - group.offset) as i32
     }
 
     fn check_alone(&mut self, plain: &Plain<'_>, pattern: Pattern) -> Emitted {
@@ -533,10 +529,11 @@ impl Emitter<'_> {
                 asm.movzx(ecx, byte_ptr(rax + rdi))?;
                 asm.mov(byte_ptr(r15 + rdi * 1 + copies), cl)?;
             }
-            _ => {
+            2 => {
                 asm.movzx(ecx, word_ptr(rax + rdi * 2))?;
                 asm.mov(word_ptr(r15 + rdi * 2 + copies), cx)?;
             }
+            _ => return Err(Unencodable),
         }
         asm.lea(ecx, ptr(rsi - 1))?;
         asm.and(esi, ecx)?;
@@ -581,7 +578,8 @@ impl Emitter<'_> {
             1 => asm.vpmovdb(masked(xmmword_ptr(place)), from),
             2 => asm.vpmovdw(masked(ymmword_ptr(place)), from),
             4 => asm.vmovdqu32(masked(zmmword_ptr(place)), from),
-            _ => asm.vmovdqu64(masked(zmmword_ptr(place)), from),
+            8 => asm.vmovdqu64(masked(zmmword_ptr(place)), from),
+            _ => Err(Unencodable),
         }
     }
 
@@ -595,7 +593,8 @@ impl Emitter<'_> {
             (2, true) => asm.vpmovsxwd(to, ymmword_ptr(place)),
             (2, false) => asm.vpmovzxwd(to, ymmword_ptr(place)),
             (4, _) => asm.vmovdqu32(to, zmmword_ptr(place)),
-            _ => asm.vmovdqu64(to, zmmword_ptr(place)),
+            (8, _) => asm.vmovdqu64(to, zmmword_ptr(place)),
+            (_, true | false) => Err(Unencodable),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! have the prefix `lock`.
 
 use super::plain::Plain;
+use super::update::Number;
 use super::{Emitted, Emitter, Late, RCX, XMM, ZMM, field};
 use crate::assembler::*;
 use crate::classes::Class;
@@ -12,7 +13,6 @@ use crate::context::{Context, POLL_COST, POLLS, Region};
 use crate::flow::before;
 use crate::{Level, Mode};
 use softwarp_ir::{Atomic, AtomicOp, Guard, Slot, Step};
-use softwarp_isa::Type;
 use std::mem::offset_of;
 
 /// The number of `rsi`.
@@ -20,8 +20,13 @@ const RSI: u8 = 6;
 
 /// Whether an operation is one instruction of the CPU, where its result is not wanted.
 pub(super) fn is_single_instruction(atomic: &Atomic) -> bool {
-    let integer = !matches!(atomic.ty, Type::F32 | Type::F64);
-    integer && matches!(atomic.op, AtomicOp::Add | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor)
+    let integer = matches!(Number::of(atomic), Ok(Number::Integer { .. }));
+    integer
+        && match atomic.op {
+            AtomicOp::Add | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => true,
+            AtomicOp::Exch | AtomicOp::Cas | AtomicOp::Inc | AtomicOp::Dec => false,
+            AtomicOp::Min | AtomicOp::Max => false,
+        }
 }
 
 /// Changes a word of memory by such an instruction.
@@ -178,17 +183,17 @@ impl Emitter<'_> {
         let [low, high] = [dword_ptr(rdx + rcx), dword_ptr(rdx + rax)];
         for part in 0..2 {
             for quarter in 0..4 {
-                let four = match quarter {
-                    0 => XMM[part],
-                    _ => {
+                let four = match quarter == 0 {
+                    true => XMM[part],
+                    false => {
                         asm.vextracti32x4(xmm4, ZMM[part], quarter)?;
                         xmm4
                     }
                 };
                 for pair in 0..2 {
-                    match pair {
-                        0 => asm.vmovq(rax, four)?,
-                        _ => asm.vpextrq(rax, four, 1)?,
+                    match pair == 0 {
+                        true => asm.vmovq(rax, four)?,
+                        false => asm.vpextrq(rax, four, 1)?,
                     }
                     asm.mov(ecx, eax)?;
                     asm.shr(rax, 32u32)?;

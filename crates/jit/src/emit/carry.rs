@@ -28,7 +28,7 @@ impl Emitter<'_> {
             match (carry.reads, carry.wide) {
                 (true, true) => asm.kmovb(k2, byte_ptr(place + part))?,
                 (true, false) => asm.kmovw(k2, word_ptr(place + 2 * part))?,
-                _ => asm.kxnorw(k2, k2, k2)?,
+                (false, true | false) => asm.kxnorw(k2, k2, k2)?,
             }
             let mut sum = 4;
             if carry.reads || carry.addend == Addend::Complement {

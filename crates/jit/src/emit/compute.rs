@@ -1,10 +1,11 @@
 //! Arithmetic on rows.
 
 use super::predicates::chosen;
+use super::scalar::Shift;
 use super::{Emitted, Emitter, RAX, Vector, YMM, ZMM, vector3};
 use crate::assembler::*;
 use crate::classes::Class;
-use crate::decode::{Action, Combine, Compute, Extend, Order, PredicateOp, Width};
+use crate::decode::{Combine, Compute, Extend, Order, PredicateOp, Width};
 use crate::flow::before;
 use crate::fuse::Logic;
 use softwarp_ir::{Alu, Guard, Op, Slot};
@@ -77,8 +78,8 @@ impl Emitter<'_> {
         else {
             return false;
         };
-        let Action::Compute(behind) = self.flow.actions[op + 1] else { return false };
-        let is_affine = |d: Slot| matches!(self.result_class(op + 1, d), Class::Affine(_));
+        let Some(behind) = self.flow.actions[op + 1].compute() else { return false };
+        let is_affine = |d: Slot| !self.result_class(op + 1, d).is_vector();
         self.flow.block_of[op] == self.flow.block_of[op + 1]
             && !self.flow.is_live(web, before(op + 2))
             && alu.guard == Guard::ALWAYS
@@ -139,10 +140,12 @@ impl Emitter<'_> {
             Compute::Shr { width: Width::W32, signed: false } => {
                 self.binary(op, Assembler::vpsrlvd, Width::W32, d, [a, b])
             }
-            Compute::Shl(Width::W64) | Compute::Shr { width: Width::W64, .. } => {
-                self.shift_wide(op, compute, d, a, b)
+            Compute::Shl(Width::W64) => self.shift_wide(op, Shift::Left, d, a, b),
+            Compute::Shr { width: Width::W64, signed } => {
+                self.shift_wide(op, Shift::Right { signed }, d, a, b)
             }
-            Compute::Neg(width) | Compute::Not(width) => self.negated(op, (compute, width), d, a),
+            Compute::Neg(width) => self.negated(op, (false, width), d, a),
+            Compute::Not(width) => self.negated(op, (true, width), d, a),
             Compute::Mul(Width::W32) if self.is_recurrent(op, [a, b]) => {
                 self.recurrent_product(op, d, [a, b])
             }
@@ -179,33 +182,32 @@ impl Emitter<'_> {
     }
 
     /// `-a` or `!a`.
-    fn negated(&mut self, op: usize, (compute, width): (Compute, Width), d: Slot, a: Slot) -> Emitted {
+    fn negated(&mut self, op: usize, (is_not, width): (bool, Width), d: Slot, a: Slot) -> Emitted {
         for part in 0..parts(width) {
             let from = self.source(op, a, part, 0, false)?;
             let target = self.target(op, d, part, 2);
             let (z, t) = (zmm1, ZMM[usize::from(target)]);
-            match (compute, width) {
-                (Compute::Not(_), _) if let Vector::Register(from) = from => {
+            match (is_not, width) {
+                (true, _) if let Vector::Register(from) = from => {
                     let from = ZMM[usize::from(from)];
                     self.unit.a.vpternlogd(t, from, from, 0x55)?;
                 }
-                (Compute::Neg(_), Width::W32) => {
+                (false, Width::W32) => {
                     self.unit.a.vpxord(z, z, z)?;
                     vector3!(self, vpsubd, t, z, from);
                 }
-                (Compute::Neg(_), Width::W64) => {
+                (false, Width::W64) => {
                     self.unit.a.vpxord(z, z, z)?;
                     vector3!(self, vpsubq, t, z, from);
                 }
-                (Compute::Not(_), Width::W32) => {
+                (true, Width::W32) => {
                     self.unit.a.vpternlogd(z, z, z, 0xff)?;
                     vector3!(self, vpxord, t, z, from);
                 }
-                (Compute::Not(_), Width::W64) => {
+                (true, Width::W64) => {
                     self.unit.a.vpternlogd(z, z, z, 0xff)?;
                     vector3!(self, vpxorq, t, z, from);
                 }
-                _ => return Err(Unencodable),
             }
             self.put(op, d, part, target)?;
         }
@@ -255,20 +257,15 @@ impl Emitter<'_> {
         }
     }
 
-    fn shift_wide(&mut self, op: usize, compute: Compute, d: Slot, a: Slot, b: Slot) -> Emitted {
+    fn shift_wide(&mut self, op: usize, shift: Shift, d: Slot, a: Slot, b: Slot) -> Emitted {
         for part in 0..4 {
             self.widened(op, b, part, false, 1)?;
             let value = self.register(op, a, part, 0, false)?;
             let value = ZMM[usize::from(value)];
-            if let Compute::Shl(_) = compute {
-                self.unit.a.vpsllvq(zmm3, value, zmm1)?;
-            } else if let Compute::Shr { signed, .. } = compute {
-                match signed {
-                    true => self.unit.a.vpsravq(zmm3, value, zmm1)?,
-                    false => self.unit.a.vpsrlvq(zmm3, value, zmm1)?,
-                }
-            } else {
-                return Err(Unencodable);
+            match shift {
+                Shift::Left => self.unit.a.vpsllvq(zmm3, value, zmm1)?,
+                Shift::Right { signed: true } => self.unit.a.vpsravq(zmm3, value, zmm1)?,
+                Shift::Right { signed: false } => self.unit.a.vpsrlvq(zmm3, value, zmm1)?,
             }
             self.put(op, d, part, 3)?;
         }
@@ -447,20 +444,12 @@ impl Emitter<'_> {
     }
 
     /// A comparison of rows: the lanes in which it holds, in `eax`.
-    #[allow(clippy::wildcard_enum_match_arm, reason = "what is no comparison is not compiled")]
     pub(super) fn compare(&mut self, op: usize, alu: &Alu, compute: Compute) -> Emitted {
         let (Some(a), Some(b)) = (alu.s.get(0), alu.s.get(1)) else { return Ok(()) };
-        let (Compute::Compare { combine, .. }
-        | Compute::CompareFloat { combine, .. }
-        | Compute::CompareDouble { combine, .. }
-        | Compute::CompareShort { combine, .. }) = compute
-        else {
-            return Err(Unencodable);
-        };
         let single = alu.d.get(0).filter(|_| alu.d.count() == 1 && alu.s.get(2).is_none());
         let mut quick = None;
-        match compute {
-            Compute::Compare { width, signed, order, .. } => {
+        let combine = match compute {
+            Compute::Compare { width, signed, order, combine } => {
                 let uniform = |slot| self.class(op, slot) == Class::UNIFORM;
                 if let Some(holds) = self.known_result(op, (width, signed, order), [a, b]) {
                     self.unit.a.mov(eax, holds)?;
@@ -479,12 +468,18 @@ impl Emitter<'_> {
                         None => self.compare_integers(op, (width, signed, order), a, b)?,
                     }
                 }
+                combine
             }
-            Compute::CompareDouble { predicate, .. } => self.compare_doubles(op, predicate, a, b)?,
-            Compute::CompareShort { of, predicate, .. } => {
-                self.compare_shorts(op, (of, predicate), [a, b])?
+            Compute::CompareDouble { predicate, combine } => {
+                self.compare_doubles(op, predicate, a, b)?;
+                combine
             }
-            Compute::CompareFloat { predicate, .. } => {
+            Compute::CompareShort { of, predicate, combine } => {
+                self.compare_shorts(op, (of, predicate), [a, b])?;
+                combine
+            }
+            // Where it flushes, no source is subnormal ([`Emitter::compare_flushed`]).
+            Compute::CompareFloat { predicate, combine, ftz: true | false } => {
                 for (part, k) in [(0, k1), (1, k2)] {
                     let one = self.register(op, a, part, 0, true)?;
                     let two = self.source(op, b, part, 1, true)?;
@@ -494,9 +489,28 @@ impl Emitter<'_> {
                 }
                 self.unit.a.kunpckwd(k1, k2, k1)?;
                 self.unit.a.kmovd(eax, k1)?;
+                combine
             }
-            _ => return Err(Unencodable),
-        }
+            // They are no comparisons.
+            Compute::Copy(_) | Compute::Add(_) | Compute::Sub(_) | Compute::Neg(_) | Compute::Mul(_) => {
+                return Err(Unencodable);
+            }
+            Compute::High { .. } | Compute::Permute(_) | Compute::Mad(_) | Compute::Wide { .. } => {
+                return Err(Unencodable);
+            }
+            Compute::And(_) | Compute::Or(_) | Compute::Xor(_) | Compute::Not(_) | Compute::Lop3(_) => {
+                return Err(Unencodable);
+            }
+            Compute::Shl(_) | Compute::Shr { .. } | Compute::Funnel { .. } => return Err(Unencodable),
+            Compute::Min { .. } | Compute::Max { .. } | Compute::Select(_) => return Err(Unencodable),
+            Compute::Extend(_) | Compute::Halves | Compute::Pack64 | Compute::High32 => {
+                return Err(Unencodable);
+            }
+            Compute::Integer(_) | Compute::Half(_) | Compute::Double(_) => return Err(Unencodable),
+            Compute::Float(_) | Compute::Rounded(..) | Compute::Flushed(_) => return Err(Unencodable),
+            Compute::Convert(_) | Compute::WideConvert(_) => return Err(Unencodable),
+            Compute::Special(_) | Compute::Predicate(_) => return Err(Unencodable),
+        };
         // The second result is the first of the opposite comparison.
         if alu.d.count() == 2 {
             self.unit.a.mov(edx, eax)?;

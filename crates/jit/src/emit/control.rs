@@ -8,7 +8,6 @@ use super::leading::Leading;
 use super::{Checked, Emitted, Emitter, Late, field};
 use crate::Mode;
 use crate::assembler::*;
-use crate::classes::Class;
 use crate::flow::CHECKED;
 use softwarp_ir::{Guard, Slot};
 
@@ -63,7 +62,7 @@ impl Emitter<'_> {
     }
 
     fn always_leaves(&self, op: usize) -> bool {
-        matches!(self.flow.actions[op], crate::decode::Action::Exit)
+        self.flow.actions[op].always_leaves()
     }
 
     /// Subtracts the instructions of a block from the budget, and counts its operations among lanes.
@@ -271,7 +270,9 @@ impl Emitter<'_> {
         let end = crate::flow::before(skipped.end);
         skipped.all(|op| {
             self.flow.writes(op).iter().all(|touch| {
-                let Class::Affine(_) = self.classes.webs[touch.web] else { return true };
+                if self.classes.webs[touch.web].is_vector() {
+                    return true;
+                }
                 let is_same = |web: usize| self.flow.webs[web].slot == touch.slot;
                 let in_row = self.places[touch.web] == crate::places::Place::Frame;
                 let others = in_row && self.flow.live(end).any(is_same);

@@ -23,14 +23,20 @@ enum Shuffle {
 
 impl Shuffle {
     /// None for other operations among lanes.
-    #[allow(clippy::wildcard_enum_match_arm, reason = "what is not listed is no shuffle")]
     fn of(kind: WarpOpKind) -> Option<Shuffle> {
         Some(match kind {
             WarpOpKind::ShflUp => Shuffle::Up,
             WarpOpKind::ShflDown => Shuffle::Down,
             WarpOpKind::ShflBfly => Shuffle::Butterfly,
             WarpOpKind::ShflIdx => Shuffle::Index,
-            _ => return None,
+            WarpOpKind::Sync | WarpOpKind::ActiveMask | WarpOpKind::Elect => return None,
+            WarpOpKind::VoteAll | WarpOpKind::VoteAny | WarpOpKind::VoteUni => return None,
+            WarpOpKind::VoteBallot | WarpOpKind::ReduxF32 { .. } => return None,
+            WarpOpKind::ReduxAdd | WarpOpKind::ReduxAnd | WarpOpKind::ReduxOr => return None,
+            WarpOpKind::ReduxXor | WarpOpKind::ReduxMinU32 | WarpOpKind::ReduxMinS32 => return None,
+            WarpOpKind::ReduxMaxU32 | WarpOpKind::ReduxMaxS32 => return None,
+            WarpOpKind::MatchAny32 | WarpOpKind::MatchAny64 => return None,
+            WarpOpKind::MatchAll32 | WarpOpKind::MatchAll64 => return None,
         })
     }
 }
@@ -281,7 +287,6 @@ impl Emitter<'_> {
     }
 
     /// A step of a reduction, in `zmm2`.
-    #[allow(clippy::wildcard_enum_match_arm, reason = "what is not listed is an error")]
     fn reduced(&mut self, kind: WarpOpKind, a: AsmRegisterZmm, b: AsmRegisterZmm) -> Emitted {
         let asm = &mut self.unit.a;
         match kind {
@@ -293,11 +298,18 @@ impl Emitter<'_> {
             WarpOpKind::ReduxMaxS32 => asm.vpmaxsd(zmm2, a, b),
             WarpOpKind::ReduxMaxU32 => asm.vpmaxud(zmm2, a, b),
             WarpOpKind::ReduxAdd => asm.vpaddd(zmm2, a, b),
-            _ => Err(Unencodable),
+            // They are no reductions of integers.
+            WarpOpKind::Sync | WarpOpKind::ActiveMask | WarpOpKind::Elect => Err(Unencodable),
+            WarpOpKind::ShflUp | WarpOpKind::ShflDown => Err(Unencodable),
+            WarpOpKind::ShflBfly | WarpOpKind::ShflIdx => Err(Unencodable),
+            WarpOpKind::VoteAll | WarpOpKind::VoteAny => Err(Unencodable),
+            WarpOpKind::VoteUni | WarpOpKind::VoteBallot => Err(Unencodable),
+            WarpOpKind::MatchAny32 | WarpOpKind::MatchAny64 => Err(Unencodable),
+            WarpOpKind::MatchAll32 | WarpOpKind::MatchAll64 => Err(Unencodable),
+            WarpOpKind::ReduxF32 { .. } => Err(Unencodable),
         }
     }
 
-    #[allow(clippy::wildcard_enum_match_arm, reason = "what is not listed is an error")]
     fn vote(&mut self, op: usize, warp: &WarpOp) -> Emitted {
         let Some(a) = warp.s.get(0) else { return Ok(()) };
         let holds = self.predicate(a);
@@ -332,7 +344,17 @@ impl Emitter<'_> {
                 asm.cmp(ecx, 1)?;
                 asm.setbe(al)?;
             }
-            _ => return Err(Unencodable),
+            // They are no votes.
+            WarpOpKind::Sync | WarpOpKind::ActiveMask | WarpOpKind::Elect => return Err(Unencodable),
+            WarpOpKind::ShflUp | WarpOpKind::ShflDown => return Err(Unencodable),
+            WarpOpKind::ShflBfly | WarpOpKind::ShflIdx => return Err(Unencodable),
+            WarpOpKind::ReduxAdd | WarpOpKind::ReduxAnd => return Err(Unencodable),
+            WarpOpKind::ReduxOr | WarpOpKind::ReduxXor => return Err(Unencodable),
+            WarpOpKind::ReduxMinU32 | WarpOpKind::ReduxMinS32 => return Err(Unencodable),
+            WarpOpKind::ReduxMaxU32 | WarpOpKind::ReduxMaxS32 => return Err(Unencodable),
+            WarpOpKind::MatchAny32 | WarpOpKind::MatchAny64 => return Err(Unencodable),
+            WarpOpKind::MatchAll32 | WarpOpKind::MatchAll64 => return Err(Unencodable),
+            WarpOpKind::ReduxF32 { .. } => return Err(Unencodable),
         }
         asm.neg(eax)?;
         match warp.p {

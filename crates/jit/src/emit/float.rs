@@ -43,7 +43,12 @@ impl Emitter<'_> {
         if let (Some(t), Float::Fma) = (merging, float) {
             return self.fma_merging(op, part, (d, t), [a, b, c]);
         }
-        let direct = matches!(float, Float::Add | Float::Sub | Float::Mul | Float::Div);
+        // The last instruction of these gives the result.
+        let direct = match float {
+            Float::Add | Float::Sub | Float::Mul | Float::Div => true,
+            Float::Fma | Float::Rcp | Float::Sqrt | Float::Neg | Float::Abs => false,
+            Float::Min | Float::Max => false,
+        };
         let target = self.target(op, d, part, 2);
         let t = merging.filter(|_| direct).unwrap_or(ZMM[usize::from(target)]);
         match float {
@@ -135,10 +140,9 @@ impl Emitter<'_> {
         let three = self.source(op, c, part, 3, true)?;
         let two = self.source(op, b, part, 1, true)?;
         let one = self.source(op, a, part, 0, true)?;
-        let own = match self.flow.written(op, d).map(|web| self.places[web]) {
-            Some(Place::Vector(registers)) => registers[part],
-            _ => 0,
-        };
+        // 0 is no register of a web.
+        let own = self.flow.written(op, d).and_then(|web| self.places[web].vector());
+        let own = own.map_or(0, |registers| registers[part]);
         let is_own = |source: Vector| matches!(source, Vector::Register(register) if register == own);
         if is_own(one) || is_own(two) {
             let (other, three) = (if is_own(one) { two } else { one }, three);

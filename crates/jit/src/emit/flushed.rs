@@ -2,7 +2,7 @@
 
 use super::{Emitted, Emitter, Late, Vector, ZMM, vector3};
 use crate::assembler::*;
-use crate::decode::{Action, Compute, Float, constant};
+use crate::decode::{Compute, Float, constant};
 use softwarp_ir::{Alu, Slot};
 
 /// The registers of results, part by part.
@@ -14,13 +14,7 @@ impl Emitter<'_> {
     pub(super) fn flushed(&mut self, op: usize, float: Float, d: Slot, sources: [Slot; 3]) -> Emitted {
         let (slow, mut back) = (self.unit.a.create_label(), self.unit.a.create_label());
         let [a, b, c] = sources;
-        let used = match float {
-            Float::Fma => 3,
-            Float::Rcp | Float::Sqrt | Float::Neg | Float::Abs => 1,
-            Float::Add | Float::Sub | Float::Mul | Float::Div | Float::Min | Float::Max => 2,
-        };
-        let rounds = !matches!(float, Float::Neg | Float::Abs | Float::Min | Float::Max);
-        self.find_subnormal(op, &sources[..used])?;
+        self.find_subnormal(op, &sources[..float.sources()])?;
         for part in 0..2 {
             let r = ZMM[usize::from(RESULT[part])];
             match float {
@@ -66,7 +60,7 @@ impl Emitter<'_> {
                     vector3!(self, vdivps, r, one, two);
                 }
             }
-            if rounds {
+            if float.rounds() {
                 // Numbers below twice the least normal one, except zero: one may have been rounded up to that.
                 let (exponent, magnitude) = (self.unit.word(0x7f00_0000), self.unit.word(u32::MAX >> 1));
                 let asm = &mut self.unit.a;
@@ -74,7 +68,7 @@ impl Emitter<'_> {
                 asm.vptestmd(k1.k1(), r, magnitude)?;
                 asm.korw(RARE[part], RARE[part], k1)?;
             }
-            if !matches!(float, Float::Min | Float::Max) {
+            if !float.chooses() {
                 self.canonical(RESULT[part])?;
             }
         }
@@ -142,7 +136,8 @@ impl Emitter<'_> {
         if let Some(value) = constant(self.function, slot) {
             return !f32::from_bits(value).is_subnormal();
         }
-        let flushes = |&def: &usize| matches!(self.flow.actions[def], Action::Compute(Compute::Flushed(_)));
+        // Nothing is claimed of other arithmetic.
+        let flushes = |&def: &usize| matches!(self.flow.actions[def].compute(), Some(Compute::Flushed(_)));
         !self.flow.is_fixed(slot)
             && self.flow.read(op, slot).is_some_and(|web| self.flow.defs(web).iter().all(flushes))
     }

@@ -11,7 +11,6 @@ use crate::classes::Class;
 use crate::context::Context;
 use crate::decode::{Action, Compute, Float, Width};
 use crate::flow::before;
-use crate::places::Place;
 use softwarp_ir::{Alu, Guard, Op, Slot, Step};
 use std::mem::offset_of;
 
@@ -115,27 +114,13 @@ impl Emitter<'_> {
         let reads = |op: &usize| self.flow.reads(*op).iter().any(|touch| touch.web == web);
         let reader = (plain.op + 1..=last.min(plain.op + FURTHEST)).find(reads)?;
         let folded = self.folds.pending.iter().filter(|fold| fold.reader == reader).count();
-        let is_float = matches!(
-            self.flow.actions[reader],
-            Action::Compute(Compute::Float(
-                Float::Add | Float::Sub | Float::Mul | Float::Fma | Float::Min | Float::Max,
-            ))
-        );
-        let is_integer = matches!(
-            self.flow.actions[reader],
-            Action::Compute(
-                Compute::Add(Width::W32)
-                    | Compute::Sub(Width::W32)
-                    | Compute::And(Width::W32)
-                    | Compute::Or(Width::W32)
-                    | Compute::Xor(Width::W32)
-                    | Compute::Min { width: Width::W32, .. }
-                    | Compute::Max { width: Width::W32, .. },
-            )
-        );
         let varies = || self.flow.writes(reader).iter().all(|to| self.classes.webs[to.web] == Class::Varying);
-        let can_read =
-            self.function.ops[reader].guard() == Guard::ALWAYS && (is_float || is_integer && varies());
+        let can_read = self.function.ops[reader].guard() == Guard::ALWAYS
+            && match self.flow.actions[reader].compute().map_or(Operands::Rows, operands) {
+                Operands::Memory => true,
+                Operands::MemoryOfVectors => varies(),
+                Operands::Rows => false,
+            };
         let quiet = (plain.op + 1..reader).all(|op| self.is_quiet(plain, op));
         let ends = !self.flow.is_live(web, before(reader + 1));
         (can_read && quiet && ends && folded < MOST).then_some(reader)
@@ -143,24 +128,24 @@ impl Emitter<'_> {
 
     /// Whether an operation behind an access neither writes to memory nor leaves the code.
     fn is_quiet(&self, plain: &Plain<'_>, op: usize) -> bool {
-        match (self.flow.actions[op], &self.function.ops[op]) {
-            (Action::Load, Op::Other(Guard::ALWAYS, step)) => self.is_checked(plain, op, step),
-            _ => self.keeps_pointers(op),
+        if let (Action::Load, Op::Other(Guard::ALWAYS, step)) =
+            (self.flow.actions[op], &self.function.ops[op])
+        {
+            return self.is_checked(plain, op, step);
         }
+        self.keeps_pointers(op)
     }
 
     /// Whether an operation has code without jumps, and code that writes no registers of pointers.
     fn keeps_pointers(&self, op: usize) -> bool {
-        match (self.flow.actions[op], self.function.ops[op].guard()) {
-            (Action::Nothing | Action::Copy(..), _) => true,
-            (Action::Compute(compute), Guard::ALWAYS) => matches!(
-                compute,
-                Compute::Copy(_)
-                    | Compute::Add(_)
-                    | Compute::Sub(_)
-                    | Compute::Float(Float::Add | Float::Sub | Float::Mul | Float::Fma)
-            ),
-            _ => false,
+        match self.flow.actions[op] {
+            Action::Nothing | Action::Copy(..) => true,
+            Action::Compute(compute) => {
+                self.function.ops[op].guard() == Guard::ALWAYS && is_straight(compute)
+            }
+            Action::Fused(_) | Action::Loop | Action::Step | Action::Exchange => false,
+            Action::Load | Action::Poll | Action::Store | Action::LoadOwn | Action::StoreOwn => false,
+            Action::FrameAddress | Action::Atomic | Action::Fence | Action::Branch | Action::Exit => false,
         }
     }
 
@@ -177,8 +162,7 @@ impl Emitter<'_> {
         if self.folds.pointers == [None; 2] {
             return;
         }
-        let load =
-            matches!(self.flow.actions[op], Action::Load) && self.function.ops[op].guard() == Guard::ALWAYS;
+        let load = self.flow.actions[op] == Action::Load && self.function.ops[op].guard() == Guard::ALWAYS;
         if !load && !self.keeps_pointers(op) || self.mode != Mode::Uniform || self.masked || self.alone {
             self.folds.forget();
         }
@@ -221,13 +205,14 @@ impl Emitter<'_> {
             let web = (!self.flow.is_fixed(slot)).then(|| self.flow.read(op, slot)).flatten();
             let Some(web) = web.filter(|web| !self.folds.ready.0.contains(web)) else { continue };
             let fold = self.folds.pending.iter().find(|fold| fold.web == web).copied();
-            if fold.is_none() && !matches!(self.places[web], Place::Scalar(_)) {
+            let scalar = self.places[web].scalar().filter(|_| self.classes.webs[web] == Class::UNIFORM);
+            if fold.is_none() && scalar.is_none() {
                 continue;
             }
             let z = READY.get(next).map(|&register| ZMM[usize::from(register)]);
             let Some(z) = z else { break };
-            match (fold, self.classes.webs[web], self.places[web]) {
-                (Some(fold), ..) => {
+            match (fold, scalar) {
+                (Some(fold), _) => {
                     // One operand of an instruction can be in memory.
                     let first = self.folds.ready == Ready::default();
                     if folded < 2 || !first || fold.parts[0] != fold.parts[1] {
@@ -239,11 +224,11 @@ impl Emitter<'_> {
                         false => self.unit.a.vmovdqu32(z, zmmword_ptr(at))?,
                     }
                 }
-                (_, Class::UNIFORM, Place::Scalar(g)) => match slot.is_wide() {
+                (None, Some(g)) => match slot.is_wide() {
                     true => self.unit.a.vpbroadcastq(z, G64[usize::from(g)])?,
                     false => self.unit.a.vpbroadcastd(z, G32[usize::from(g)])?,
                 },
-                _ => continue,
+                (None, None) => continue,
             }
             self.folds.ready.0[next] = web;
             next += 1;
@@ -256,7 +241,7 @@ impl Emitter<'_> {
         let (Some(a), Some(b)) = (alu.s.get(0), alu.s.get(1)) else { return Ok(()) };
         // The code of recurrent products uses these registers.
         let in_use = compute == Compute::Mul(Width::W32) && self.is_recurrent(op, [a, b]);
-        let is_ready = !in_use && (matches!(compute, Compute::Sub(_)) || is_commutative(compute));
+        let is_ready = !in_use && is_pair(compute).is_some();
         if is_ready { self.ready(op, &[a, b]) } else { Ok(()) }
     }
 
@@ -267,8 +252,10 @@ impl Emitter<'_> {
             web.is_some_and(|web| self.folds.has(web))
         };
         let is_operand = |slot: Slot| self.class(op, slot) == Class::UNIFORM || is_folded(slot);
-        let swaps =
-            is_commutative(compute) && is_operand(a) && self.class(op, b).is_vector() && !is_folded(b);
+        let swaps = is_pair(compute) == Some(Pair::Commutes)
+            && is_operand(a)
+            && self.class(op, b).is_vector()
+            && !is_folded(b);
         if swaps { (b, a) } else { (a, b) }
     }
 
@@ -279,7 +266,90 @@ impl Emitter<'_> {
     }
 }
 
-/// Whether the sources of arithmetic on integers can be exchanged.
-fn is_commutative(compute: Compute) -> bool {
-    matches!(compute, Compute::Add(_) | Compute::Mul(_) | Compute::And(_) | Compute::Or(_) | Compute::Xor(_))
+/// What arithmetic takes from memory in place of a row.
+enum Operands {
+    /// Any source.
+    Memory,
+    /// Any source, where the result is a vector.
+    MemoryOfVectors,
+    /// Nothing.
+    Rows,
+}
+
+/// What code of arithmetic takes from memory.
+fn operands(compute: Compute) -> Operands {
+    match compute {
+        Compute::Float(float) => match float {
+            Float::Add | Float::Sub | Float::Mul | Float::Fma | Float::Min | Float::Max => Operands::Memory,
+            Float::Div | Float::Rcp | Float::Sqrt | Float::Neg | Float::Abs => Operands::Rows,
+        },
+        Compute::Add(width) | Compute::Sub(width) => of_words(width),
+        Compute::And(width) | Compute::Or(width) | Compute::Xor(width) => of_words(width),
+        Compute::Min { width, .. } | Compute::Max { width, .. } => of_words(width),
+        Compute::Copy(_) | Compute::Neg(_) | Compute::Mul(_) | Compute::High { .. } => Operands::Rows,
+        Compute::Permute(_) | Compute::Mad(_) | Compute::Wide { .. } | Compute::Not(_) => Operands::Rows,
+        Compute::Lop3(_) | Compute::Shl(_) | Compute::Shr { .. } | Compute::Funnel { .. } => Operands::Rows,
+        Compute::Select(_) | Compute::Extend(_) | Compute::Halves | Compute::Pack64 => Operands::Rows,
+        Compute::High32 | Compute::Compare { .. } | Compute::CompareFloat { .. } => Operands::Rows,
+        Compute::CompareDouble { .. } | Compute::CompareShort { .. } | Compute::Integer(_) => Operands::Rows,
+        Compute::Half(_) | Compute::Double(_) | Compute::Rounded(..) | Compute::Flushed(_) => Operands::Rows,
+        Compute::Convert(_) | Compute::WideConvert(_) | Compute::Special(_) => Operands::Rows,
+        Compute::Predicate(_) => Operands::Rows,
+    }
+}
+
+fn of_words(width: Width) -> Operands {
+    match width {
+        Width::W32 => Operands::MemoryOfVectors,
+        Width::W64 => Operands::Rows,
+    }
+}
+
+/// Whether arithmetic has code without jumps, and code that writes no registers of pointers.
+fn is_straight(compute: Compute) -> bool {
+    match compute {
+        Compute::Copy(_) | Compute::Add(_) | Compute::Sub(_) => true,
+        Compute::Float(float) => match float {
+            Float::Add | Float::Sub | Float::Mul | Float::Fma => true,
+            Float::Div | Float::Rcp | Float::Sqrt | Float::Neg | Float::Abs => false,
+            Float::Min | Float::Max => false,
+        },
+        Compute::Neg(_) | Compute::Mul(_) | Compute::High { .. } | Compute::Permute(_) => false,
+        Compute::Mad(_) | Compute::Wide { .. } | Compute::And(_) | Compute::Or(_) => false,
+        Compute::Xor(_) | Compute::Not(_) | Compute::Lop3(_) | Compute::Shl(_) => false,
+        Compute::Shr { .. } | Compute::Funnel { .. } | Compute::Min { .. } | Compute::Max { .. } => false,
+        Compute::Select(_) | Compute::Extend(_) | Compute::Halves | Compute::Pack64 => false,
+        Compute::High32 | Compute::Compare { .. } | Compute::CompareFloat { .. } => false,
+        Compute::CompareDouble { .. } | Compute::CompareShort { .. } | Compute::Integer(_) => false,
+        Compute::Half(_) | Compute::Double(_) | Compute::Rounded(..) | Compute::Flushed(_) => false,
+        Compute::Convert(_) | Compute::WideConvert(_) | Compute::Special(_) => false,
+        Compute::Predicate(_) => false,
+    }
+}
+
+/// Arithmetic on two integers whose second source may be a word for all lanes.
+#[derive(PartialEq)]
+enum Pair {
+    /// The sources can be exchanged.
+    Commutes,
+    InOrder,
+}
+
+/// Whether arithmetic is on such a pair of integers.
+fn is_pair(compute: Compute) -> Option<Pair> {
+    match compute {
+        Compute::Add(_) | Compute::Mul(_) | Compute::And(_) | Compute::Or(_) | Compute::Xor(_) => {
+            Some(Pair::Commutes)
+        }
+        Compute::Sub(_) => Some(Pair::InOrder),
+        Compute::Copy(_) | Compute::Neg(_) | Compute::High { .. } | Compute::Permute(_) => None,
+        Compute::Mad(_) | Compute::Wide { .. } | Compute::Not(_) | Compute::Lop3(_) => None,
+        Compute::Shl(_) | Compute::Shr { .. } | Compute::Funnel { .. } | Compute::Select(_) => None,
+        Compute::Min { .. } | Compute::Max { .. } | Compute::Extend(_) | Compute::Halves => None,
+        Compute::Pack64 | Compute::High32 | Compute::Compare { .. } | Compute::CompareFloat { .. } => None,
+        Compute::CompareDouble { .. } | Compute::CompareShort { .. } | Compute::Integer(_) => None,
+        Compute::Half(_) | Compute::Double(_) | Compute::Float(_) | Compute::Rounded(..) => None,
+        Compute::Flushed(_) | Compute::Convert(_) | Compute::WideConvert(_) => None,
+        Compute::Special(_) | Compute::Predicate(_) => None,
+    }
 }

@@ -76,7 +76,7 @@ impl Emitter<'_> {
         if !is_entered || (0..self.flow.blocks.len()).any(comes_here) {
             return None;
         }
-        let mut others = (start..branch).filter(|&op| !matches!(self.flow.actions[op], Action::Nothing));
+        let mut others = (start..branch).filter(|&op| self.flow.actions[op] != Action::Nothing);
         let writes_predicate = |op: usize| match &self.function.ops[op] {
             Op::Alu(alu) => alu.guard == Guard::ALWAYS && alu.d.iter().all(|slot| slot == predicate),
             Op::Branch(..) | Op::Other(..) => false,
@@ -88,7 +88,7 @@ impl Emitter<'_> {
                 let is_read = self.is_read_behind(predicate, &[stop]);
                 is_read.then_some((predicate, if holds { -1 } else { 0 }))
             }
-            _ => return None,
+            (Some(_), None | Some(_)) => return None,
         };
         let instructions =
             self.instructions(start, branch + 1).saturating_add(self.instructions(first, stop));
@@ -99,7 +99,7 @@ impl Emitter<'_> {
     /// the comparison again.
     pub(super) fn compare_again(&mut self, branch: usize, predicate: Slot) -> Emitted<Option<Quick>> {
         let start = self.flow.blocks[self.flow.block_of[branch]].start;
-        let is_nothing = |op: usize| matches!(self.flow.actions[op], Action::Nothing);
+        let is_nothing = |op: usize| self.flow.actions[op] == Action::Nothing;
         if self.mode != Mode::Uniform
             || self.masked
             || self.alone

@@ -4,7 +4,6 @@
 use super::scalar::Scalar;
 use super::{Emitted, Emitter, G32, G64, RAX, RCX};
 use crate::decode::{Compute, Extend};
-use crate::places::Place;
 use softwarp_ir::Slot;
 
 impl Emitter<'_> {
@@ -50,20 +49,15 @@ impl Emitter<'_> {
 
     /// The register in which a result is computed: its own, unless a source that is read later is there.
     fn own_register(&self, op: usize, d: Slot, later: &[Slot]) -> u8 {
-        match self.flow.written(op, d).map(|web| self.places[web]) {
-            Some(Place::Scalar(own)) => {
-                let taken = later.iter().any(|&slot| self.scalar_source(op, slot) == Scalar::Register(own));
-                if taken { RAX } else { own }
-            }
-            _ => RAX,
-        }
+        let own = self.flow.written(op, d).and_then(|web| self.places[web].scalar());
+        let taken = |own: u8| later.iter().any(|&slot| self.scalar_source(op, slot) == Scalar::Register(own));
+        own.filter(|&own| !taken(own)).unwrap_or(RAX)
     }
 
     /// `a * b`, or `a * b + c`, as wide as they are.
     fn product(&mut self, op: usize, d: Slot, [a, b]: [Slot; 2], c: Option<Slot>) -> Emitted {
-        let own = self.flow.written(op, d).map(|web| self.places[web]);
-        let is_own =
-            |source: Scalar| matches!((source, own), (Scalar::Register(a), Some(Place::Scalar(b))) if a == b);
+        let own = self.flow.written(op, d).and_then(|web| self.places[web].scalar());
+        let is_own = |source: Scalar| own.is_some_and(|own| source == Scalar::Register(own));
         let is_constant = |source: Scalar| matches!(source, Scalar::Constant(_));
         let (first, second) = (self.scalar_source(op, a), self.scalar_source(op, b));
         let swaps = is_own(second) && !is_own(first) || is_constant(first) && !is_constant(second);

@@ -5,6 +5,18 @@ use crate::assembler::*;
 use crate::integers::{Integer, Short};
 use softwarp_ir::Slot;
 
+/// What is counted in words of 64 bits.
+#[derive(Clone, Copy)]
+enum Count {
+    Ones,
+    /// Bits above the highest one that is set; of signed words, that differs from the sign. `highest` has the place of that
+    /// one computed, or the shift that brings it to the top.
+    Above {
+        signed: bool,
+        highest: Option<bool>,
+    },
+}
+
 impl Emitter<'_> {
     /// Emits an integer operation.
     pub(super) fn integer(&mut self, op: usize, integer: Integer, d: Slot, s: [Slot; 4]) -> Emitted {
@@ -19,9 +31,13 @@ impl Emitter<'_> {
             Integer::DivideWide { signed, remainder } => {
                 self.divide_wide(op, (signed, remainder), d, [s[0], s[1]])
             }
-            Integer::Population { wide: true }
-            | Integer::LeadingZeros { wide: true }
-            | Integer::Highest { wide: true, .. } => self.count_wide(op, integer, d, s[0]),
+            Integer::Population { wide: true } => self.count_wide(op, Count::Ones, d, s[0]),
+            Integer::LeadingZeros { wide: true } => {
+                self.count_wide(op, Count::Above { signed: false, highest: None }, d, s[0])
+            }
+            Integer::Highest { wide: true, signed, shift } => {
+                self.count_wide(op, Count::Above { signed, highest: Some(shift) }, d, s[0])
+            }
             Integer::CopySign { wide } => self.copysign(op, wide, d, [s[0], s[1]]),
             Integer::Magnitude { wide: true } => {
                 for part in 0..4 {
@@ -54,14 +70,13 @@ impl Emitter<'_> {
     }
 
     /// A part of a row of 32-bit words, in `zmm4`.
-    #[allow(clippy::wildcard_enum_match_arm, reason = "the last match ends in an error")]
     fn integer_part(&mut self, op: usize, integer: Integer, part: usize, s: [Slot; 4]) -> Emitted {
         let a = self.register(op, s[0], part, 0, false)?;
         let a = ZMM[usize::from(a)];
         match integer {
-            Integer::Population { .. } => return self.population(a),
-            Integer::LeadingZeros { .. } => return self.unit.a.vplzcntd(zmm4, a),
-            Integer::Magnitude { .. } => return self.unit.a.vpabsd(zmm4, a),
+            Integer::Population { .. } => self.population(a),
+            Integer::LeadingZeros { .. } => self.unit.a.vplzcntd(zmm4, a),
+            Integer::Magnitude { .. } => self.unit.a.vpabsd(zmm4, a),
             Integer::Highest { signed, shift, .. } => {
                 let asm = &mut self.unit.a;
                 match signed {
@@ -72,33 +87,41 @@ impl Emitter<'_> {
                     }
                     false => asm.vplzcntd(zmm4, a)?,
                 }
-                return self.highest(32, shift);
+                self.highest(32, shift)
             }
-            _ => {}
-        }
-        let b = self.register(op, s[1], part, 1, false)?;
-        let b = ZMM[usize::from(b)];
-        match integer {
-            Integer::Ones { wrap } => return self.ones(wrap, [a, b]),
-            Integer::LowBits { signed, wrap } => return self.low_bits((signed, wrap), [a, b]),
-            _ => {}
-        }
-        let c = self.register(op, s[2], part, 2, false)?;
-        let c = ZMM[usize::from(c)];
-        match integer {
-            Integer::Extract { signed, .. } => self.extract(signed, [a, b, c]),
+            Integer::Ones { wrap } => {
+                let b = self.integer_source(op, s, part, 1)?;
+                self.ones(wrap, [a, b])
+            }
+            Integer::LowBits { signed, wrap } => {
+                let b = self.integer_source(op, s, part, 1)?;
+                self.low_bits((signed, wrap), [a, b])
+            }
+            Integer::Extract { signed, .. } => {
+                let [b, c] = self.integer_sources(op, s, part)?;
+                self.extract(signed, [a, b, c])
+            }
             Integer::Insert { .. } => {
+                let [b, c] = self.integer_sources(op, s, part)?;
                 let length = self.register(op, s[3], part, 3, false)?;
                 self.insert([a, b, c, ZMM[usize::from(length)]])
             }
             Integer::HighSum { signed } => {
+                let [b, c] = self.integer_sources(op, s, part)?;
                 self.products(signed, a, b)?;
                 self.words_of_products(zmm5, true)?;
                 self.unit.a.vpaddd(zmm4, zmm5, c)
             }
-            Integer::Dot { signed } => self.dot(signed, [a, b, c]),
-            Integer::Permute => self.permute_by([a, b, c]),
+            Integer::Dot { signed } => {
+                let [b, c] = self.integer_sources(op, s, part)?;
+                self.dot(signed, [a, b, c])
+            }
+            Integer::Permute => {
+                let [b, c] = self.integer_sources(op, s, part)?;
+                self.permute_by([a, b, c])
+            }
             Integer::Distance { signed } => {
+                let [b, c] = self.integer_sources(op, s, part)?;
                 let asm = &mut self.unit.a;
                 match signed {
                     true => {
@@ -114,6 +137,7 @@ impl Emitter<'_> {
                 asm.vpaddd(zmm4, zmm4, c)
             }
             Integer::FunnelClamped { left } => {
+                let [b, c] = self.integer_sources(op, s, part)?;
                 let most = self.unit.word(32);
                 let asm = &mut self.unit.a;
                 asm.vmovdqa64(zmm3, most)?;
@@ -131,8 +155,28 @@ impl Emitter<'_> {
                 }
                 asm.vpord(zmm4, zmm4, zmm3)
             }
-            _ => Err(Unencodable),
+            // They have code for whole rows.
+            Integer::Short(_) | Integer::HighWide { .. } | Integer::CopySign { .. } => Err(Unencodable),
+            Integer::Reverse { .. } | Integer::Carry(_) => Err(Unencodable),
+            Integer::Divide { .. } | Integer::DivideWide { .. } => Err(Unencodable),
         }
+    }
+
+    /// A part of the source with a number, in a register.
+    fn integer_source(
+        &mut self,
+        op: usize,
+        s: [Slot; 4],
+        part: usize,
+        number: u8,
+    ) -> Emitted<AsmRegisterZmm> {
+        let register = self.register(op, s[usize::from(number)], part, number, false)?;
+        Ok(ZMM[usize::from(register)])
+    }
+
+    /// A part of the second and the third source.
+    fn integer_sources(&mut self, op: usize, s: [Slot; 4], part: usize) -> Emitted<[AsmRegisterZmm; 2]> {
+        Ok([self.integer_source(op, s, part, 1)?, self.integer_source(op, s, part, 2)?])
     }
 
     /// The place of the highest bit, or the amount of a shift that brings it to the top, of the numbers of bits above it in
@@ -150,18 +194,18 @@ impl Emitter<'_> {
     }
 
     /// Counts bits of 64-bit words.
-    fn count_wide(&mut self, op: usize, integer: Integer, d: Slot, s: Slot) -> Emitted {
+    fn count_wide(&mut self, op: usize, count: Count, d: Slot, s: Slot) -> Emitted {
         for half in 0..2 {
             for n in 0..2 {
                 let a = self.register(op, s, 2 * half + n, 0, false)?;
-                self.count_part(integer, ZMM[usize::from(a)])?;
-                match n {
-                    0 => self.unit.a.vpmovqd(ymm5, zmm4)?,
-                    _ => self.unit.a.vpmovqd(ymm6, zmm4)?,
+                self.count_part(count, ZMM[usize::from(a)])?;
+                match n == 0 {
+                    true => self.unit.a.vpmovqd(ymm5, zmm4)?,
+                    false => self.unit.a.vpmovqd(ymm6, zmm4)?,
                 }
             }
             self.unit.a.vinserti64x4(zmm4, zmm5, ymm6, 1)?;
-            if let Integer::Highest { shift, .. } = integer {
+            if let Count::Above { highest: Some(shift), .. } = count {
                 self.highest(64, shift)?;
             }
             self.put(op, d, half, 4)?;
@@ -170,22 +214,23 @@ impl Emitter<'_> {
     }
 
     /// The number of ones or of leading zeros of 64-bit words, in the lower halves of those of `zmm4`.
-    fn count_part(&mut self, integer: Integer, a: AsmRegisterZmm) -> Emitted {
-        if let Integer::Population { .. } = integer {
-            self.population(a)?;
-            self.unit.a.vpsrlq(zmm3, zmm4, 32)?;
-            return self.unit.a.vpaddd(zmm4, zmm4, zmm3);
-        }
-        let full = self.unit.word(32);
+    fn count_part(&mut self, count: Count, a: AsmRegisterZmm) -> Emitted {
+        let full = match count {
+            Count::Ones => {
+                self.population(a)?;
+                self.unit.a.vpsrlq(zmm3, zmm4, 32)?;
+                return self.unit.a.vpaddd(zmm4, zmm4, zmm3);
+            }
+            Count::Above { .. } => self.unit.word(32),
+        };
         let asm = &mut self.unit.a;
-        if let Integer::Highest { signed: true, .. } = integer {
-            asm.vpsraq(zmm2, a, 63)?;
-            asm.vpxord(zmm2, zmm2, a)?;
-            asm.vplzcntd(zmm3, zmm2)?;
-        } else if let Integer::Highest { signed: false, .. } | Integer::LeadingZeros { .. } = integer {
-            asm.vplzcntd(zmm3, a)?;
-        } else {
-            return Err(Unencodable);
+        match count {
+            Count::Above { signed: true, .. } => {
+                asm.vpsraq(zmm2, a, 63)?;
+                asm.vpxord(zmm2, zmm2, a)?;
+                asm.vplzcntd(zmm3, zmm2)?;
+            }
+            Count::Above { signed: false, .. } | Count::Ones => asm.vplzcntd(zmm3, a)?,
         }
         // Those of the upper half, and of the lower one where that is zero.
         asm.vpsrlq(zmm4, zmm3, 32)?;
@@ -195,7 +240,7 @@ impl Emitter<'_> {
 
     /// On 16-bit words, which have zeros above.
     fn short(&mut self, op: usize, short: Short, d: Slot, [a, b, c, _]: [Slot; 4]) -> Emitted {
-        let unary = matches!(short, Short::Neg | Short::Not | Short::Abs);
+        let unary = short.has_one_source();
         for part in 0..2 {
             self.short_source(op, a, part, 0, short.is_signed())?;
             if !unary {
@@ -218,11 +263,11 @@ impl Emitter<'_> {
                 Short::Max => asm.vpmaxsd(zmm3, zmm0, zmm1)?,
                 Short::Abs => asm.vpabsd(zmm3, zmm0)?,
             }
-            if let Short::Mad | Short::Wide { add: true } = short {
+            if short.adds() {
                 let c = self.register(op, c, part, 2, false)?;
                 self.unit.a.vpaddd(zmm3, zmm3, ZMM[usize::from(c)])?;
             }
-            if !matches!(short, Short::Wide { .. }) {
+            if !short.is_wide() {
                 let low = self.unit.word(0xffff);
                 self.unit.a.vpandd(zmm3, zmm3, low)?;
             }
@@ -500,7 +545,7 @@ impl Emitter<'_> {
                 asm.movsxd(rax, eax)?;
                 asm.movsxd(rcx, ecx)?;
             }
-            _ => {}
+            (false, true | false) => {}
         }
         asm.test(rcx, rcx)?;
         asm.jz(zero)?;

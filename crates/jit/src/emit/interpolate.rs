@@ -40,7 +40,11 @@ enum Words {
 
 /// Whether the constants of a function are in quarters of the unit.
 fn has_quarters(special: Special) -> bool {
-    !matches!(special, Special::Lg2 | Special::Sin | Special::Cos | Special::Tanh)
+    match special {
+        Special::Rcp | Special::Div { .. } | Special::Dividend { .. } | Special::Divisor => true,
+        Special::Rsqrt | Special::Sqrt | Special::Ex2 { .. } => true,
+        Special::Lg2 | Special::Sin | Special::Cos | Special::Tanh => false,
+    }
 }
 
 /// What is added to sums that are to be taken off constants.
@@ -429,7 +433,11 @@ impl Emitter<'_> {
     /// Whether inputs out of the ordinary are found in words of 16 bits: where all lanes are active.
     fn checks_words(&self, special: Special) -> bool {
         let classified = special == Special::Lg2 && self.classifies();
-        !self.masked && !classified && matches!(self.found(special), Found::Words | Found::Everywhere)
+        let in_words = match self.found(special) {
+            Found::Words | Found::Everywhere => true,
+            Found::Parts | Found::First => false,
+        };
+        !self.masked && !classified && in_words
     }
 
     /// Finds inputs out of the ordinary by their exponents, which are in words of 16 bits, with the indices.
@@ -477,9 +485,9 @@ const fn sums(first: u32, count: u32, others: u32) -> [u8; 64] {
         let mut bit = 0;
         while bit < 16 {
             if lower >> bit & 1 == 1 {
-                let (with, itself) = match others {
-                    0 => (lower & ((1 << bit) - 1), (1 << (2 * bit)) >> 17),
-                    _ => (upper, 0),
+                let (with, itself) = match others == 0 {
+                    true => (lower & ((1 << bit) - 1), (1 << (2 * bit)) >> 17),
+                    false => (upper, 0),
                 };
                 sums[index as usize] += (with >> (16 - bit)) as u8 + itself as u8;
             }

@@ -133,7 +133,7 @@ impl Emitter<'_> {
             match (self.places[web], base.is_wide()) {
                 (Place::Scalar(from), true) => self.unit.a.mov(first, G64[usize::from(from)])?,
                 (Place::Scalar(from), false) => self.unit.a.mov(first, G32[usize::from(from)])?,
-                _ => self.save(web)?,
+                (Place::Frame | Place::Vector(_) | Place::Halves, true | false) => self.save(web)?,
             }
         }
         let (perform, exit) = (self.perform, self.exit_label(op));

@@ -82,7 +82,7 @@ impl Emitter<'_> {
         let pointer = qword_ptr(r15 + (offset_of!(Context, pointers) + 8 * group.pointer));
         if group.first != plain.op {
             self.unit.a.mov(rax, pointer)?;
-            return Ok(self.distance(plain, group.first));
+            return Ok(self.distance(plain, &group));
         }
         let mut plain = *plain;
         plain.slow = self.exit_label(plain.op);
@@ -110,7 +110,8 @@ impl Emitter<'_> {
             2 => asm.vpbroadcastq(z, qword_ptr(at))?,
             4 => asm.vbroadcasti32x4(z, xmmword_ptr(at))?,
             8 => asm.vbroadcasti64x4(z, ymmword_ptr(at))?,
-            _ => asm.vmovdqu32(z, zmmword_ptr(at))?,
+            16 => asm.vmovdqu32(z, zmmword_ptr(at))?,
+            _ => return Err(Unencodable),
         }
         self.put_element(plain, (0, 0), target)
     }
@@ -130,7 +131,8 @@ impl Emitter<'_> {
             }
             4 => asm.vextracti32x4(xmmword_ptr(at), z, 0),
             8 => asm.vextracti64x4(ymmword_ptr(at), z, 0),
-            _ => asm.vmovdqu32(zmmword_ptr(at), z),
+            16 => asm.vmovdqu32(zmmword_ptr(at), z),
+            _ => Err(Unencodable),
         }
     }
 }

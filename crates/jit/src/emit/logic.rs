@@ -26,9 +26,9 @@ impl Emitter<'_> {
         }
         for part in 0..if logic.d.is_wide() { 4 } else { 2 } {
             let target = self.target(op, logic.d, part, 3);
-            match logic.count {
-                2 => self.logic_of_two(op, logic, part, target)?,
-                _ => self.logic_of_three(op, logic, part, target)?,
+            match logic.count == 2 {
+                true => self.logic_of_two(op, logic, part, target)?,
+                false => self.logic_of_three(op, logic, part, target)?,
             }
             self.put(op, logic.d, part, target)?;
         }

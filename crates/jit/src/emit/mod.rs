@@ -408,12 +408,14 @@ impl<'a> Emitter<'a> {
                 if place == Place::Frame && self.held != Some(web) {
                     self.check_first(slot)?;
                 }
-                match (place, wide) {
-                    _ if self.held == Some(web) => self.unit.a.vmovdqa64(t, ZMM[usize::from(HELD)])?,
-                    (Place::Scalar(g), true) => self.unit.a.vpbroadcastq(t, G64[usize::from(g)])?,
-                    (Place::Scalar(g), false) => self.unit.a.vpbroadcastd(t, G32[usize::from(g)])?,
-                    (_, true) => self.unit.a.vpbroadcastq(t, self.first(slot))?,
-                    (_, false) => self.unit.a.vpbroadcastd(t, self.first(slot))?,
+                match (place.scalar(), wide) {
+                    (_, true | false) if self.held == Some(web) => {
+                        self.unit.a.vmovdqa64(t, ZMM[usize::from(HELD)])?;
+                    }
+                    (Some(g), true) => self.unit.a.vpbroadcastq(t, G64[usize::from(g)])?,
+                    (Some(g), false) => self.unit.a.vpbroadcastd(t, G32[usize::from(g)])?,
+                    (None, true) => self.unit.a.vpbroadcastq(t, self.first(slot))?,
+                    (None, false) => self.unit.a.vpbroadcastd(t, self.first(slot))?,
                 }
                 if steps != Steps::ZERO {
                     let steps = self.unit.steps(steps, part, wide);
@@ -485,10 +487,8 @@ impl<'a> Emitter<'a> {
 
     /// The register in which a part of a result may be computed: the web's own, if nothing needs a mask.
     pub(crate) fn target(&self, op: usize, slot: Slot, part: usize, temporary: u8) -> u8 {
-        match self.flow.written(op, slot).map(|web| self.places[web]) {
-            Some(Place::Vector(registers)) if !self.masked => registers[part],
-            _ => temporary,
-        }
+        let own = self.flow.written(op, slot).and_then(|web| self.places[web].vector());
+        own.filter(|_| !self.masked).map_or(temporary, |registers| registers[part])
     }
 
     /// Writes a part of a result that is in a register.
@@ -496,7 +496,7 @@ impl<'a> Emitter<'a> {
         let Some(web) = self.flow.written(op, slot) else { return Ok(()) };
         let (z, wide) = (ZMM[usize::from(from)], slot.is_wide());
         let place = self.places[web];
-        if !matches!(place, Place::Vector(_)) {
+        if place.vector().is_none() {
             self.begin_row(slot);
         }
         if !self.masked {
@@ -515,13 +515,11 @@ impl<'a> Emitter<'a> {
         let z = ZMM[usize::from(from)];
         let (row, mask) = (self.row(slot, part), self.mask_of_part(part, wide)?);
         let a = &mut self.unit.a;
-        match (place, wide) {
-            (Place::Vector(registers), true) => a.vmovdqa64(ZMM[usize::from(registers[part])].under(mask), z),
-            (Place::Vector(registers), false) => {
-                a.vmovdqa32(ZMM[usize::from(registers[part])].under(mask), z)
-            }
-            (_, true) => a.vmovdqa64(row.under(mask), z),
-            (_, false) => a.vmovdqa32(row.under(mask), z),
+        match (place.vector().map(|registers| ZMM[usize::from(registers[part])]), wide) {
+            (Some(to), true) => a.vmovdqa64(to.under(mask), z),
+            (Some(to), false) => a.vmovdqa32(to.under(mask), z),
+            (None, true) => a.vmovdqa64(row.under(mask), z),
+            (None, false) => a.vmovdqa32(row.under(mask), z),
         }
     }
 
@@ -663,7 +661,7 @@ impl<'a> Emitter<'a> {
         let is_held = |web: usize, slot: Slot| {
             writes.iter().any(|write| write.slot == slot && write.web != web)
                 && self.places[web] == Place::Frame
-                && matches!(self.classes.webs[web], Class::Affine(_))
+                && !self.classes.webs[web].is_vector()
                 && !self.folds.has(web)
         };
         let held = reads.iter().find(|read| is_held(read.web, read.slot));

@@ -1,8 +1,9 @@
 //! Which rows of f32 may hold any NaN in place of the canonical one, until something else than arithmetic reads them.
 
 use super::Emitter;
+use crate::actions::arithmetic;
 use crate::buffers::Buffer;
-use crate::decode::{Action, Compute, Float, constant};
+use crate::decode::{Action, Compute, constant};
 use crate::places::Place;
 use softwarp_ir::{Guard, Op, Slot, Step, WarpOp, WarpOpKind};
 
@@ -16,8 +17,10 @@ impl Emitter<'_> {
     /// The webs without signalling NaNs: results of arithmetic, and such rows of other lanes. Only minima and maxima ask
     /// for them.
     pub(super) fn find_quiet(&self) -> Buffer<bool> {
-        let chooses =
-            |action: &Action| matches!(action, Action::Compute(Compute::Float(Float::Min | Float::Max)));
+        let chooses = |action: &Action| match action.compute() {
+            Some(Compute::Float(float)) => float.chooses(),
+            Some(_) | None => false,
+        };
         match self.flow.actions.iter().any(chooses) {
             true => self.closed((0..self.flow.webs.len()).map(|web| self.may_be_quiet(web)).collect()),
             false => Buffer::default(),
@@ -57,6 +60,7 @@ impl Emitter<'_> {
             return None;
         };
         let Step::Warp(WarpOp { op: kind, s, .. }) = &**step else { return None };
+        // Other operations among lanes give integers, and nothing is claimed of a new one.
         let shuffles = [WarpOpKind::ShflUp, WarpOpKind::ShflDown, WarpOpKind::ShflBfly, WarpOpKind::ShflIdx];
         self.flow.read(op, s.get(0).filter(|_| shuffles.contains(kind))?)
     }
@@ -72,11 +76,7 @@ impl Emitter<'_> {
                 return false;
             }
             match compute {
-                Compute::Float(float) => match float {
-                    Float::Min | Float::Max => false,
-                    Float::Add | Float::Sub | Float::Mul | Float::Fma | Float::Div => true,
-                    Float::Rcp | Float::Sqrt | Float::Neg | Float::Abs => true,
-                },
+                Compute::Float(float) => !float.chooses(),
                 Compute::Copy(_) => alu.s.get(0).is_some_and(|slot| self.is_number(slot)),
                 // What these write is no f32 with any NaN.
                 Compute::Add(_) | Compute::Sub(_) | Compute::Neg(_) | Compute::Mul(_) => false,
@@ -104,14 +104,13 @@ impl Emitter<'_> {
 
     /// Whether the definitions of a web give no signalling NaN, if what they move from lane to lane is none.
     fn may_be_quiet(&self, web: usize) -> bool {
-        let quiet = |op: usize| match (self.flow.actions[op], &self.function.ops[op]) {
-            // They only change the sign.
-            (Action::Compute(Compute::Float(Float::Neg | Float::Abs)), _) => false,
-            (Action::Compute(Compute::Float(_)), Op::Alu(alu)) => alu.guard == Guard::ALWAYS,
-            (Action::Compute(Compute::Copy(_)), Op::Alu(alu)) => {
-                alu.guard == Guard::ALWAYS && alu.s.get(0).is_some_and(|slot| self.is_number(slot))
-            }
-            _ => self.moved(op).is_some(),
+        let quiet = |op: usize| match arithmetic(self.function, &self.flow.actions, op) {
+            // Others only change the sign.
+            Some((Compute::Float(float), _)) => float.rounds() || float.chooses(),
+            Some((Compute::Copy(_), alu)) => alu.s.get(0).is_some_and(|slot| self.is_number(slot)),
+            // Nothing is claimed of other arithmetic.
+            Some(_) => false,
+            None => self.moved(op).is_some(),
         };
         let web = (&self.flow.webs[web], self.flow.defs(web));
         !web.0.from_start && !web.0.is_wide() && web.1.iter().all(|&op| quiet(op))
@@ -130,7 +129,7 @@ impl Emitter<'_> {
         match is_quiet(a) && is_quiet(b) {
             true if is_canonical(a) => Some([a, b]),
             true if is_canonical(b) => Some([b, a]),
-            _ => None,
+            true | false => None,
         }
     }
 }

@@ -45,7 +45,8 @@ impl Emitter<'_> {
                 1 => self.unit.a.mov(byte_ptr(at), cl)?,
                 2 => self.unit.a.mov(word_ptr(at), cx)?,
                 4 => self.unit.a.mov(dword_ptr(at), ecx)?,
-                _ => self.unit.a.mov(qword_ptr(at), rcx)?,
+                8 => self.unit.a.mov(qword_ptr(at), rcx)?,
+                _ => return Err(Unencodable),
             }
         }
         match is_several {
@@ -111,15 +112,15 @@ impl Emitter<'_> {
                 let lane = if let Winner::Lane(lane) = winner { lane } else { 0 };
                 let from = self.register(op, slot, lane / lanes, 0, false)?;
                 let (quarter, within) = (lane % lanes / (lanes / 4), lane % (lanes / 4));
-                match quarter {
-                    0 => self.unit.a.vmovdqa64(zmm0, ZMM[usize::from(from)])?,
-                    _ => self.unit.a.vextracti32x4(xmm0, ZMM[usize::from(from)], quarter as i32)?,
+                match quarter == 0 {
+                    true => self.unit.a.vmovdqa64(zmm0, ZMM[usize::from(from)])?,
+                    false => self.unit.a.vextracti32x4(xmm0, ZMM[usize::from(from)], quarter as i32)?,
                 }
                 let asm = &mut self.unit.a;
                 match (wide, within) {
                     (false, 0) => return asm.vmovd(ecx, xmm0),
                     (true, 0) | (false, 1) => asm.vmovq(rcx, xmm0)?,
-                    _ => asm.vpextrq(rcx, xmm0, 1)?,
+                    (true | false, _) => asm.vpextrq(rcx, xmm0, 1)?,
                 }
                 if !wide && within % 2 == 1 { asm.shr(rcx, 32u32) } else { Ok(()) }
             }
@@ -202,8 +203,9 @@ impl Emitter<'_> {
             (4, _) => self.unit.a.mov(eax, dword_ptr(rax + offset))?,
             (2, true) => self.unit.a.movsx(eax, word_ptr(rax + offset))?,
             (2, false) => self.unit.a.movzx(eax, word_ptr(rax + offset))?,
-            (_, true) => self.unit.a.movsx(eax, byte_ptr(rax + offset))?,
-            (_, false) => self.unit.a.movzx(eax, byte_ptr(rax + offset))?,
+            (1, true) => self.unit.a.movsx(eax, byte_ptr(rax + offset))?,
+            (1, false) => self.unit.a.movzx(eax, byte_ptr(rax + offset))?,
+            (_, true | false) => return Err(Unencodable),
         }
         if plain.widens() && plain.signed {
             self.unit.a.movsxd(rax, eax)?;

@@ -61,7 +61,7 @@ impl Emitter<'_> {
         self.folds.forget();
         match plain.base {
             Some(base) if self.class(op, base) != Class::UNIFORM => self.columns(&plain)?,
-            _ => self.rows(&plain)?,
+            Some(_) | None => self.rows(&plain)?,
         }
         self.end_guard(guard, before, back)
     }
@@ -139,8 +139,9 @@ impl Emitter<'_> {
                         let from = self.element(plain, (n, half), 7)?;
                         self.store_words(at(n * ROW), half, from)?;
                     }
-                    (_, false) => self.load_long(plain, (n, half), at)?,
-                    (_, true) => self.store_long(plain, (n, half), at)?,
+                    (8, false) => self.load_long(plain, (n, half), at)?,
+                    (8, true) => self.store_long(plain, (n, half), at)?,
+                    (_, true | false) => return Err(Unencodable),
                 }
             }
         }

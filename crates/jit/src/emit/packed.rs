@@ -53,9 +53,9 @@ impl Emitter<'_> {
         let to = other(from);
         let (z, y) = (ZMM[usize::from(to)], YMM[usize::from(to)]);
         for n in 0..2 {
-            let words = match n {
-                0 => YMM[usize::from(from)],
-                _ => {
+            let words = match n == 0 {
+                true => YMM[usize::from(from)],
+                false => {
                     self.unit.a.vextracti64x4(y, ZMM[usize::from(from)], 1)?;
                     y
                 }

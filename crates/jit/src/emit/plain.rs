@@ -2,6 +2,7 @@
 
 use crate::assembler::*;
 use crate::context::{CONSTANT_SITES, Context, GENERIC_SITES, GLOBAL_SITES, PARAMETER_SITES, Region};
+use crate::memory::memory_of;
 use softwarp_ir::{Address, Atomic, Element, Function, Memory, Op, Slot, Step};
 use std::mem::offset_of;
 
@@ -11,13 +12,7 @@ pub(crate) fn sites(function: &Function) -> Vec<u8> {
     let mut next = [0usize; 4];
     let site = |op: &Op| {
         let Op::Other(_, step) = op else { return 0 };
-        let memory = if let Step::Load(access) | Step::Store(access) = &**step {
-            access.address.memory
-        } else if let Step::Atomic(atomic) = &**step {
-            atomic.address.memory
-        } else {
-            return 0;
-        };
+        let Some(memory) = memory_of(step) else { return 0 };
         let (kind, sites) = match memory {
             Memory::Generic => (0, GENERIC_SITES),
             Memory::Constant => (1, CONSTANT_SITES),
@@ -61,12 +56,15 @@ pub(super) struct Plain<'a> {
 impl<'a> Plain<'a> {
     /// A load or store of an operation.
     pub(super) fn of(op: usize, step: &'a Step, slow: CodeLabel, site: u8) -> Option<Plain<'a>> {
-        let (access, store) = if let Step::Load(access) = step {
-            (access, false)
-        } else if let Step::Store(access) = step {
-            (access, true)
-        } else {
-            return None;
+        let (access, store) = match step {
+            Step::Load(access) => (access, false),
+            Step::Store(access) => (access, true),
+            Step::Return | Step::Exit | Step::Trap | Step::Breakpoint | Step::Yield => return None,
+            Step::Switch(_) | Step::Call(_) | Step::Special(_) | Step::FrameAddress(_) => return None,
+            Step::Alloca(_) | Step::StackSave(_) | Step::StackRestore(_) | Step::Fence(_) => return None,
+            Step::Barrier(_) | Step::Warp(_) | Step::Multimem(_) | Step::Group(_) => return None,
+            Step::Texture(_) | Step::Cluster(_) | Step::Asynchronous(_) | Step::Matrix(_) => return None,
+            Step::Atomic(_) | Step::TensorCore(_) => return None,
         };
         let slot = access.registers.first()?.slot?;
         let (address, registers) = (&access.address, &access.registers[..]);

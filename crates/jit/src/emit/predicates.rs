@@ -2,6 +2,7 @@
 
 use super::{Emitted, Emitter, ZMM};
 use crate::Mode;
+use crate::actions::arithmetic;
 use crate::assembler::CodeLabel;
 use crate::decode::{Action, Combine, Compute, Order};
 use softwarp_ir::{Guard, Op, Slot, Step};
@@ -12,18 +13,6 @@ const NEAR: usize = 16;
 /// How many operations are looked at for one that reads a predicate.
 const MOST: usize = 200;
 
-/// The order of two values that are not in another.
-fn opposite(order: Order) -> Order {
-    match order {
-        Order::Eq => Order::Ne,
-        Order::Ne => Order::Eq,
-        Order::Lt => Order::Ge,
-        Order::Le => Order::Gt,
-        Order::Gt => Order::Le,
-        Order::Ge => Order::Lt,
-    }
-}
-
 /// The most blocks of a function in which a comparison of another block is looked for.
 const BLOCKS: usize = 64;
 
@@ -33,8 +22,7 @@ pub(super) fn chosen(predicate: u32, (part, parts): (usize, usize), [yes, no]: [
     let all = u32::MAX >> (32 - lanes);
     match predicate >> (lanes * part) & all {
         0 => Some(no),
-        bits if bits == all => Some(yes),
-        _ => None,
+        bits => Some(yes).filter(|_| bits == all),
     }
 }
 
@@ -48,7 +36,7 @@ impl Emitter<'_> {
 
     /// The predicate of a branch that skips a few blocks, where it is known and some lanes take the branch, but not all: a
     /// comparison of its block tells, or the last one on all ways to it.
-    pub(super) fn known_mixed(&self, branch: usize, predicate: Slot) -> Option<u32> {
+    pub(crate) fn known_mixed(&self, branch: usize, predicate: Slot) -> Option<u32> {
         let block = self.flow.block_of[branch];
         if self.mode != Mode::Uniform || self.runs_some() || self.flow.skipped(block).is_none() {
             return None;
@@ -65,7 +53,7 @@ impl Emitter<'_> {
     }
 
     /// The lanes that pass a guard in uniform code, where they are known, and some do, but not all.
-    pub(super) fn known_lanes_of(&self, op: usize, guard: Guard) -> Option<u32> {
+    pub(crate) fn known_lanes_of(&self, op: usize, guard: Guard) -> Option<u32> {
         if self.mode != Mode::Uniform || self.masked || self.runs_some() {
             return None;
         }
@@ -76,15 +64,12 @@ impl Emitter<'_> {
 
     /// The result of a comparison that writes a predicate, where it is known.
     fn known_of(&self, at: usize, predicate: Slot) -> Option<u32> {
-        match (self.flow.actions[at], &self.function.ops[at]) {
-            (
-                Action::Compute(Compute::Compare { width, signed, order, combine: Combine::Nothing }),
-                Op::Alu(alu),
-            ) if alu.guard == Guard::ALWAYS && alu.d.get(0) == Some(predicate) => {
-                self.known_result(at, (width, signed, order), [alu.s.get(0)?, alu.s.get(1)?])
-            }
-            _ => None,
-        }
+        let (compute, alu) = arithmetic(self.function, &self.flow.actions, at)?;
+        let Compute::Compare { width, signed, order, combine: Combine::Nothing } = compute else {
+            return None;
+        };
+        alu.d.get(0).filter(|&first| first == predicate)?;
+        self.known_result(at, (width, signed, order), [alu.s.get(0)?, alu.s.get(1)?])
     }
 
     /// Selects between a part of a row and zeros, by a predicate that is known. Returns whether one of the sources is zero.
@@ -194,7 +179,7 @@ impl Emitter<'_> {
     }
 
     /// Whether nothing but the branch behind a comparison of all lanes reads its result.
-    pub(super) fn only_branches(&self, op: usize, predicate: Slot) -> bool {
+    pub(crate) fn only_branches(&self, op: usize, predicate: Slot) -> bool {
         let behind = self.branch_behind(op, predicate).filter(|_| !self.masked && !self.alone);
         behind.is_some_and(|(branch, target)| !self.is_read_behind(predicate, &[branch + 1, target]))
     }
@@ -207,7 +192,7 @@ impl Emitter<'_> {
             return Ok(());
         };
         let (Some(a), Some(b)) = (alu.s.get(0), alu.s.get(1)) else { return Ok(()) };
-        let order = if self.function.ops[op].guard().is_negated() { opposite(order) } else { order };
+        let order = if self.function.ops[op].guard().is_negated() { order.opposite() } else { order };
         self.pay(self.flow.blocks[self.flow.block_of[op]].start, op + 1)?;
         self.compare_flags(compare, width, a, b)?;
         if self.flow.blocks[to].start > op {
@@ -215,7 +200,7 @@ impl Emitter<'_> {
             self.jump_if((order, signed), label)?;
         } else {
             let mut fall = self.unit.a.create_label();
-            self.jump_if((opposite(order), signed), fall)?;
+            self.jump_if((order.opposite(), signed), fall)?;
             self.jump(op, Some(to))?;
             self.unit.place(&mut fall)?;
         }

@@ -164,12 +164,12 @@ impl Emitter<'_> {
     }
 
     /// How much the result of an operation grows.
-    #[allow(clippy::wildcard_enum_match_arm, reason = "it only says what is fetched early")]
     fn slope_of(&self, op: usize, over: &Over, steps: &mut usize) -> Option<i64> {
-        let (compute, alu) = match (self.flow.actions[op], &self.function.ops[op]) {
-            (Action::Copy(_, s), _) => return self.slope((op, s), over, steps),
-            (Action::Compute(compute), Op::Alu(alu)) => (compute, alu),
-            _ => return None,
+        if let Action::Copy(_, s) = self.flow.actions[op] {
+            return self.slope((op, s), over, steps);
+        }
+        let (Some(compute), Op::Alu(alu)) = (self.flow.actions[op].compute(), &self.function.ops[op]) else {
+            return None;
         };
         let mut slopes = [0i64; 3];
         for (slope, slot) in slopes.iter_mut().zip(alu.s.iter()) {
@@ -184,10 +184,12 @@ impl Emitter<'_> {
             (0, 0) => Some(0),
             (a, 0) => Some(a.wrapping_mul(factor(1)?)),
             (0, b) => Some(b.wrapping_mul(factor(0)?)),
-            _ => None,
+            (_, _) => None,
         };
+        if slopes == [0; 3] {
+            return Some(0);
+        }
         match compute {
-            _ if slopes == [0; 3] => Some(0),
             Compute::Copy(_) | Compute::Extend(Extend::Sign64 | Extend::Zero64 | Extend::Low32) => Some(a),
             Compute::Add(_) | Compute::Or(_) => Some(a.wrapping_add(b)),
             Compute::Sub(_) => Some(a.wrapping_sub(b)),
@@ -196,7 +198,17 @@ impl Emitter<'_> {
             Compute::Shl(_) if b == 0 => {
                 Some(a.wrapping_shl(u32::try_from(factor(1)?).ok().filter(|&by| by < 32)?))
             }
-            _ => None,
+            // Nothing is fetched early for these.
+            Compute::Shl(_) | Compute::Shr { .. } | Compute::Funnel { .. } | Compute::Neg(_) => None,
+            Compute::Extend(Extend::Field { .. } | Extend::Sign { .. }) | Compute::High { .. } => None,
+            Compute::Permute(_) | Compute::And(_) | Compute::Xor(_) | Compute::Not(_) => None,
+            Compute::Lop3(_) | Compute::Min { .. } | Compute::Max { .. } | Compute::Select(_) => None,
+            Compute::Halves | Compute::Pack64 | Compute::High32 | Compute::Compare { .. } => None,
+            Compute::CompareFloat { .. } | Compute::CompareDouble { .. } => None,
+            Compute::CompareShort { .. } | Compute::Integer(_) | Compute::Half(_) => None,
+            Compute::Double(_) | Compute::Float(_) | Compute::Rounded(..) | Compute::Flushed(_) => None,
+            Compute::Convert(_) | Compute::WideConvert(_) => None,
+            Compute::Special(_) | Compute::Predicate(_) => None,
         }
     }
 
@@ -222,7 +234,7 @@ impl Emitter<'_> {
             let (same, other) = match [a, b].map(|slot| self.class(sum, slot) == Class::UNIFORM) {
                 [true, false] => (a, b),
                 [false, true] => (b, a),
-                _ => break,
+                [true, true] | [false, false] => break,
             };
             array = Some(same);
             (op, slot) = (sum, other);

@@ -6,7 +6,7 @@
 use super::{Emitted, Emitter, Vector, ZMM, vector3};
 use crate::assembler::*;
 use crate::classes::Class;
-use crate::decode::{Action, Compute, Width};
+use crate::decode::{Compute, Width};
 use crate::flow::before;
 use softwarp_ir::Slot;
 
@@ -96,7 +96,7 @@ impl Emitter<'_> {
         [low, high]: [Slot; 2],
         s: [Slot; 2],
     ) -> Emitted {
-        let is_scalar = |slot| matches!(self.result_class(op, slot), Class::Affine(_));
+        let is_scalar = |slot| !self.result_class(op, slot).is_vector();
         if is_scalar(low) || is_scalar(high) {
             return self.both_halves_scalar(op, signed, [low, high], s);
         }
@@ -253,9 +253,10 @@ impl Emitter<'_> {
         if ops.len() > SHORT || !block.next.contains(&number) || !self.uniform_last(op, s).1 {
             return false;
         }
+        // Others only make the block longer.
         let is_product = |op: &usize| {
-            let of = flow.actions[*op];
-            matches!(of, Action::Compute(Compute::Mul(Width::W32) | Compute::Mad(Width::W32)))
+            let of = flow.actions[*op].compute();
+            matches!(of, Some(Compute::Mul(Width::W32) | Compute::Mad(Width::W32)))
         };
         if ops.len() > PER_PRODUCT * ops.clone().filter(is_product).count() {
             return false;

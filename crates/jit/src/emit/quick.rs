@@ -38,24 +38,22 @@ fn mirrored(order: Order) -> Order {
 impl Emitter<'_> {
     /// Whether a source is one plus steps that do not go down, while the other is the same in all lanes.
     fn rising(&self, op: usize, [a, b]: [Slot; 2]) -> Option<Steps> {
-        match (self.class(op, a), self.class(op, b)) {
-            (Class::Affine(steps), Class::UNIFORM) if steps != Steps::ZERO => {
-                let (least, most) = steps.range()?;
-                (least == 0 && most < 1 << 24).then_some(steps)
-            }
-            _ => None,
-        }
+        let (Class::Affine(steps), Class::UNIFORM) = (self.class(op, a), self.class(op, b)) else {
+            return None;
+        };
+        let (least, most) = steps.range()?;
+        (steps != Steps::ZERO && least == 0 && most < 1 << 24).then_some(steps)
     }
 
     /// The values of a source in all lanes, where they are known.
     fn known_lanes(&self, op: usize, slot: Slot) -> Option<[u32; 32]> {
-        match self.classes.source(self.flow, op, slot) {
-            (Class::UNIFORM, Some(value)) => Some([value as u32; 32]),
-            (Class::Affine(steps), None) if self.classes.zeros(self.flow, op, slot) >= 32 => {
-                Some(std::array::from_fn(|lane| steps.at(lane) as u32))
-            }
-            _ => None,
-        }
+        let (Class::Affine(steps), value) = self.classes.source(self.flow, op, slot) else { return None };
+        let first = match value {
+            Some(value) => value as u32,
+            None if self.classes.zeros(self.flow, op, slot) >= 32 => 0,
+            None => return None,
+        };
+        Some(std::array::from_fn(|lane| first.wrapping_add(steps.at(lane) as u32)))
     }
 
     /// The result of a comparison of 32-bit words, where it is known.
@@ -86,8 +84,8 @@ impl Emitter<'_> {
         }
         let (steps, a, b, order) = match (self.rising(op, [a, b]), self.rising(op, [b, a])) {
             (Some(steps), _) => (steps, a, b, order),
-            (_, Some(steps)) => (steps, b, a, mirrored(order)),
-            _ => return Ok(None),
+            (None, Some(steps)) => (steps, b, a, mirrored(order)),
+            (None, None) => return Ok(None),
         };
         let [all, none, mut general] = std::array::from_fn(|_| self.unit.a.create_label());
         let wraps = !steps.fit(self.classes.zeros(self.flow, op, a));
@@ -97,8 +95,8 @@ impl Emitter<'_> {
         // The first lane: the comparison holds in all lanes, or in none, if it is above.
         self.compare_with(width, bound)?;
         let asm = &mut self.unit.a;
-        let above = if matches!(order, Order::Gt | Order::Ge | Order::Ne) { all } else { none };
-        let equal = matches!(order, Order::Lt | Order::Ge);
+        let above = if order.holds_above() { all } else { none };
+        let equal = order.joins_equal_to_above();
         // A value that wraps around is not the least in its first lane.
         let first = asm.create_label();
         let to = if wraps { first } else { above };
@@ -121,8 +119,8 @@ impl Emitter<'_> {
         // The last one, if it is below.
         self.compare_with(width, bound)?;
         let asm = &mut self.unit.a;
-        let below = if matches!(order, Order::Lt | Order::Le | Order::Ne) { all } else { none };
-        let equal = matches!(order, Order::Le | Order::Gt);
+        let below = if order.holds_below() { all } else { none };
+        let equal = order.joins_equal_to_below();
         match (signed, equal) {
             (true, true) => asm.jle(below)?,
             (true, false) => asm.jl(below)?,
@@ -195,7 +193,7 @@ impl Emitter<'_> {
     /// The branch by a predicate that comes next behind an operation, and where it leads to.
     pub(super) fn branch_behind(&self, op: usize, predicate: Slot) -> Option<(usize, usize)> {
         let end = self.flow.blocks[self.flow.block_of[op]].end;
-        let next = (op + 1..end).find(|&next| !matches!(self.flow.actions[next], Action::Nothing))?;
+        let next = (op + 1..end).find(|&next| self.flow.actions[next] != Action::Nothing)?;
         match self.function.ops[next] {
             Op::Branch(guard, target) if guard.predicate() == Some(predicate) => {
                 let blocks = [target as usize, next + 1].map(|op| self.block_of_target(op));
@@ -226,19 +224,18 @@ impl Emitter<'_> {
             self.unit.place(label)?;
             self.unit.a.mov(self.predicate(quick.predicate), if holds { -1 } else { 0 })?;
             self.pay(start, op + 1)?;
-            match (holds != guard.is_negated(), next) {
-                (false, Some(next)) => {
-                    let label = self.own.blocks.at(next);
-                    self.unit.a.jmp(label)?;
+            if let (false, Some(next)) = (holds != guard.is_negated(), next) {
+                let label = self.own.blocks.at(next);
+                self.unit.a.jmp(label)?;
+                continue;
+            }
+            match to.and_then(|to| self.stops_at(to)) {
+                Some((first, stop)) => {
+                    self.idle = self.find_idle((op, holds), quick_behind, (first, stop));
+                    self.leave_at(first, stop)?;
+                    self.idle = None;
                 }
-                _ => match to.and_then(|to| self.stops_at(to)) {
-                    Some((first, stop)) => {
-                        self.idle = self.find_idle((op, holds), quick_behind, (first, stop));
-                        self.leave_at(first, stop)?;
-                        self.idle = None;
-                    }
-                    None => self.jump(op, to)?,
-                },
+                None => self.jump(op, to)?,
             }
         }
         Ok(())
@@ -247,7 +244,7 @@ impl Emitter<'_> {
     /// The start of a block that does nothing before a barrier of all threads or the end of the kernel, and that operation.
     pub(super) fn stops_at(&self, block: usize) -> Option<(usize, usize)> {
         let (start, end) = (self.flow.blocks[block].start, self.flow.blocks[block].end);
-        let stop = (start..end).find(|&op| !matches!(self.flow.actions[op], Action::Nothing))?;
+        let stop = (start..end).find(|&op| self.flow.actions[op] != Action::Nothing)?;
         (self.is_barrier(stop) || self.is_end(stop)).then_some((start, stop))
     }
 }

@@ -47,7 +47,11 @@ impl Emitter<'_> {
     /// within a half of the warp.
     pub(super) fn check_steps(&mut self, op: usize, alu: &Alu, compute: Compute, d: Slot) -> Emitted {
         // Where some lanes execute, nothing relies on the claim.
-        if self.masked || !matches!(self.result_class(op, d), Class::HalfAffine(_)) {
+        let claims = match self.result_class(op, d) {
+            Class::HalfAffine(_) => !self.masked,
+            Class::Affine(_) | Class::Varying | Class::Unknown => false,
+        };
+        if !claims {
             return Ok(());
         }
         let (count, signed) = match compute {
@@ -182,18 +186,24 @@ impl Emitter<'_> {
     }
 
     /// One of both results, in `eax`; `ecx` is used.
-    #[allow(clippy::wildcard_enum_match_arm, reason = "what is not listed is an error")]
     fn half_of_pair(&mut self, op: usize, compute: Compute, [a, b, c]: [Slot; 3], half: usize) -> Emitted {
         self.half_to(op, a, half, RAX)?;
-        if let Compute::Add(_) | Compute::Sub(_) | Compute::Mul(_) | Compute::Mad(_) = compute {
-            self.half_to(op, b, half, RCX)?;
-        }
         match compute {
             Compute::Copy(_) => Ok(()),
-            Compute::Add(_) => self.unit.a.add(eax, ecx),
-            Compute::Sub(_) => self.unit.a.sub(eax, ecx),
-            Compute::Mul(_) => self.unit.a.imul_2(eax, ecx),
+            Compute::Add(_) => {
+                self.half_to(op, b, half, RCX)?;
+                self.unit.a.add(eax, ecx)
+            }
+            Compute::Sub(_) => {
+                self.half_to(op, b, half, RCX)?;
+                self.unit.a.sub(eax, ecx)
+            }
+            Compute::Mul(_) => {
+                self.half_to(op, b, half, RCX)?;
+                self.unit.a.imul_2(eax, ecx)
+            }
             Compute::Mad(_) => {
+                self.half_to(op, b, half, RCX)?;
                 self.unit.a.imul_2(eax, ecx)?;
                 self.half_to(op, c, half, RCX)?;
                 self.unit.a.add(eax, ecx)
@@ -203,7 +213,19 @@ impl Emitter<'_> {
                 self.unit.a.shl(eax, by & 31)
             }
             // No other arithmetic is done on two scalars ([`crate::row_addresses`]).
-            _ => Err(Unencodable),
+            Compute::Neg(_) | Compute::High { .. } | Compute::Permute(_) => Err(Unencodable),
+            Compute::Wide { .. } | Compute::And(_) | Compute::Or(_) => Err(Unencodable),
+            Compute::Xor(_) | Compute::Not(_) | Compute::Lop3(_) => Err(Unencodable),
+            Compute::Shr { .. } | Compute::Funnel { .. } => Err(Unencodable),
+            Compute::Min { .. } | Compute::Max { .. } | Compute::Select(_) => Err(Unencodable),
+            Compute::Extend(_) | Compute::Halves | Compute::Pack64 => Err(Unencodable),
+            Compute::High32 | Compute::Compare { .. } => Err(Unencodable),
+            Compute::CompareFloat { .. } | Compute::CompareDouble { .. } => Err(Unencodable),
+            Compute::CompareShort { .. } | Compute::Integer(_) => Err(Unencodable),
+            Compute::Half(_) | Compute::Double(_) | Compute::Float(_) => Err(Unencodable),
+            Compute::Rounded(..) | Compute::Flushed(_) => Err(Unencodable),
+            Compute::Convert(_) | Compute::WideConvert(_) => Err(Unencodable),
+            Compute::Special(_) | Compute::Predicate(_) => Err(Unencodable),
         }
     }
 

@@ -5,7 +5,6 @@ use crate::assembler::*;
 use crate::classes::Class;
 use crate::decode::{Compute, Extend, Integer, Order, Width};
 use crate::fuse::Logic;
-use crate::places::Place;
 use softwarp_ir::{Alu, Slot};
 
 /// Where the value of the first lane of a row is.
@@ -15,6 +14,46 @@ pub(super) enum Scalar {
     /// A general-purpose register.
     Register(u8),
     Memory(AsmMemoryOperand),
+}
+
+/// A sum, a difference or a bitwise operation of two scalars.
+#[derive(Clone, Copy, PartialEq)]
+enum ScalarPair {
+    Add,
+    Sub,
+    And,
+    Or,
+    Xor,
+}
+
+impl ScalarPair {
+    /// None for other arithmetic.
+    fn of(compute: Compute) -> Option<ScalarPair> {
+        match compute {
+            Compute::Add(_) => Some(ScalarPair::Add),
+            Compute::Sub(_) => Some(ScalarPair::Sub),
+            Compute::And(_) => Some(ScalarPair::And),
+            Compute::Or(_) => Some(ScalarPair::Or),
+            Compute::Xor(_) => Some(ScalarPair::Xor),
+            Compute::Copy(_) | Compute::Neg(_) | Compute::Mul(_) | Compute::High { .. } => None,
+            Compute::Permute(_) | Compute::Mad(_) | Compute::Wide { .. } | Compute::Not(_) => None,
+            Compute::Lop3(_) | Compute::Shl(_) | Compute::Shr { .. } | Compute::Funnel { .. } => None,
+            Compute::Min { .. } | Compute::Max { .. } | Compute::Select(_) | Compute::Extend(_) => None,
+            Compute::Halves | Compute::Pack64 | Compute::High32 | Compute::Compare { .. } => None,
+            Compute::CompareFloat { .. } | Compute::CompareDouble { .. } => None,
+            Compute::CompareShort { .. } | Compute::Integer(_) | Compute::Half(_) => None,
+            Compute::Double(_) | Compute::Float(_) | Compute::Rounded(..) | Compute::Flushed(_) => None,
+            Compute::Convert(_) | Compute::WideConvert(_) => None,
+            Compute::Special(_) | Compute::Predicate(_) => None,
+        }
+    }
+}
+
+/// A shift.
+#[derive(Clone, Copy)]
+pub(super) enum Shift {
+    Left,
+    Right { signed: bool },
 }
 
 impl Emitter<'_> {
@@ -30,14 +69,11 @@ impl Emitter<'_> {
                 Err(_) => self.unit.a.mov(wide, value),
             };
         }
-        let place = match self.flow.is_fixed(slot) {
-            true => Place::Frame,
-            false => self.flow.read(op, slot).map_or(Place::Frame, |web| self.places[web]),
-        };
-        match (place, slot.is_wide()) {
-            (Place::Scalar(from), true) => self.unit.a.mov(wide, G64[usize::from(from)]),
-            (Place::Scalar(from), false) => self.unit.a.mov(narrow, G32[usize::from(from)]),
-            (_, is_wide) => {
+        let web = if self.flow.is_fixed(slot) { None } else { self.flow.read(op, slot) };
+        match (web.and_then(|web| self.places[web].scalar()), slot.is_wide()) {
+            (Some(from), true) => self.unit.a.mov(wide, G64[usize::from(from)]),
+            (Some(from), false) => self.unit.a.mov(narrow, G32[usize::from(from)]),
+            (None, is_wide) => {
                 self.check_first(slot)?;
                 match is_wide {
                     true => self.unit.a.mov(wide, self.first(slot)),
@@ -56,27 +92,20 @@ impl Emitter<'_> {
             let constant = value.and_then(|value| i32::try_from(value).ok()).map(Scalar::Constant);
             return constant.unwrap_or(Scalar::Memory(self.first(slot)));
         }
-        match self.flow.read(op, slot).map(|web| self.places[web]) {
-            Some(Place::Scalar(register)) => Scalar::Register(register),
-            _ => Scalar::Memory(self.first(slot)),
-        }
+        let register = self.flow.read(op, slot).and_then(|web| self.places[web].scalar());
+        register.map_or_else(|| Scalar::Memory(self.first(slot)), Scalar::Register)
     }
 
     /// A sum, a difference or a bitwise operation, in the register of the result if it has one.
-    fn scalar_pair(&mut self, op: usize, compute: Compute, d: Slot, [a, b]: [Slot; 2]) -> Emitted {
-        let own = self.flow.written(op, d).map(|web| self.places[web]);
-        let is_own = |slot: Slot| match (self.scalar_source(op, slot), own) {
-            (Scalar::Register(source), Some(Place::Scalar(own))) => source == own,
-            _ => false,
-        };
-        let swaps = !matches!(compute, Compute::Sub(_)) && is_own(b) && !is_own(a);
+    fn scalar_pair(&mut self, op: usize, pair: ScalarPair, d: Slot, [a, b]: [Slot; 2]) -> Emitted {
+        let own = self.flow.written(op, d).and_then(|web| self.places[web].scalar());
+        let is_own =
+            |slot: Slot| own.is_some_and(|own| self.scalar_source(op, slot) == Scalar::Register(own));
+        let swaps = pair != ScalarPair::Sub && is_own(b) && !is_own(a);
         let (a, b) = if swaps { (b, a) } else { (a, b) };
         let source = self.scalar_source(op, b);
-        let to = match (own, source) {
-            (Some(Place::Scalar(to)), Scalar::Register(other)) if to == other && a != b => RAX,
-            (Some(Place::Scalar(to)), _) => to,
-            _ => RAX,
-        };
+        let is_taken = |to: u8| source == Scalar::Register(to) && a != b;
+        let to = own.filter(|&to| !is_taken(to)).unwrap_or(RAX);
         if self.scalar_source(op, a) != Scalar::Register(to) {
             self.scalar_to(op, a, to)?;
         }
@@ -94,18 +123,12 @@ impl Emitter<'_> {
                 }
             };
         }
-        if let Compute::Add(_) = compute {
-            pair!(add)
-        } else if let Compute::Sub(_) = compute {
-            pair!(sub)
-        } else if let Compute::And(_) = compute {
-            pair!(and)
-        } else if let Compute::Or(_) = compute {
-            pair!(or)
-        } else if let Compute::Xor(_) = compute {
-            pair!(xor)
-        } else {
-            return Err(Unencodable);
+        match pair {
+            ScalarPair::Add => pair!(add),
+            ScalarPair::Sub => pair!(sub),
+            ScalarPair::And => pair!(and),
+            ScalarPair::Or => pair!(or),
+            ScalarPair::Xor => pair!(xor),
         }
         if to == RAX { self.put_scalar(op, d, RAX) } else { Ok(()) }
     }
@@ -114,11 +137,11 @@ impl Emitter<'_> {
     pub(super) fn put_scalar(&mut self, op: usize, slot: Slot, from: u8) -> Emitted {
         let Some(web) = self.flow.written(op, slot) else { return Ok(()) };
         let (narrow, wide) = (G32[usize::from(from)], G64[usize::from(from)]);
-        match (self.places[web], slot.is_wide()) {
-            (Place::Scalar(to), true) => self.unit.a.mov(G64[usize::from(to)], wide),
-            (Place::Scalar(to), false) => self.unit.a.mov(G32[usize::from(to)], narrow),
-            (_, true) => self.unit.a.mov(self.first(slot), wide),
-            (_, false) => self.unit.a.mov(self.first(slot), narrow),
+        match (self.places[web].scalar(), slot.is_wide()) {
+            (Some(to), true) => self.unit.a.mov(G64[usize::from(to)], wide),
+            (Some(to), false) => self.unit.a.mov(G32[usize::from(to)], narrow),
+            (None, true) => self.unit.a.mov(self.first(slot), wide),
+            (None, false) => self.unit.a.mov(self.first(slot), narrow),
         }
     }
 
@@ -154,10 +177,8 @@ impl Emitter<'_> {
         if let Compute::Lop3(table) = compute {
             return self.logic(op, Logic { d, sources: [a, b, source(2)], count: 3, table });
         }
-        if let Compute::Add(_) | Compute::Sub(_) | Compute::And(_) | Compute::Or(_) | Compute::Xor(_) =
-            compute
-        {
-            return self.scalar_pair(op, compute, d, [a, b]);
+        if let Some(pair) = ScalarPair::of(compute) {
+            return self.scalar_pair(op, pair, d, [a, b]);
         }
         if self.index(op, compute, d, [a, b, source(2)])? {
             return Ok(());
@@ -195,26 +216,20 @@ impl Emitter<'_> {
             }
             Compute::Neg(_) => self.unit.a.neg(rax)?,
             Compute::Not(_) => self.unit.a.not(rax)?,
-            Compute::Shl(width) | Compute::Shr { width, .. } => match self.scalar_source(op, b) {
-                Scalar::Constant(by @ 0..32) => self.shift_by(compute, width, by as u32)?,
-                Scalar::Constant(_) | Scalar::Register(_) | Scalar::Memory(_) => {
-                    self.scalar_to(op, b, RCX)?;
-                    self.shift_scalar(compute, width)?;
+            Compute::Shl(width) => self.shift(op, Shift::Left, width, b)?,
+            Compute::Shr { width, signed } => self.shift(op, Shift::Right { signed }, width, b)?,
+            Compute::Min { width, signed } => {
+                self.compare_with_scalar(op, b, width)?;
+                match signed {
+                    true => self.unit.a.cmovg(rax, rcx)?,
+                    false => self.unit.a.cmova(rax, rcx)?,
                 }
-            },
-            Compute::Min { width, signed } | Compute::Max { width, signed } => {
-                self.scalar_to(op, b, RCX)?;
-                let max = matches!(compute, Compute::Max { .. });
-                let asm = &mut self.unit.a;
-                match width {
-                    Width::W32 => asm.cmp(eax, ecx)?,
-                    Width::W64 => asm.cmp(rax, rcx)?,
-                }
-                match (max, signed) {
-                    (true, true) => asm.cmovl(rax, rcx)?,
-                    (true, false) => asm.cmovb(rax, rcx)?,
-                    (false, true) => asm.cmovg(rax, rcx)?,
-                    (false, false) => asm.cmova(rax, rcx)?,
+            }
+            Compute::Max { width, signed } => {
+                self.compare_with_scalar(op, b, width)?;
+                match signed {
+                    true => self.unit.a.cmovl(rax, rcx)?,
+                    false => self.unit.a.cmovb(rax, rcx)?,
                 }
             }
             Compute::Integer(Integer::Divide { signed, remainder, short }) => {
@@ -285,7 +300,7 @@ impl Emitter<'_> {
         match (self.scalar_source(op, by), left) {
             (Scalar::Constant(by), true) => self.unit.a.shl(rax, by as u32 % 32)?,
             (Scalar::Constant(by), false) => self.unit.a.shr(rax, by as u32 % 32)?,
-            (_, left) => {
+            (Scalar::Register(_) | Scalar::Memory(_), left) => {
                 self.scalar_to(op, by, RCX)?;
                 self.unit.a.and(ecx, 31)?;
                 match left {
@@ -325,7 +340,7 @@ impl Emitter<'_> {
         match terms {
             (0, 0, 0) => {}
             (0, 1, 0) => self.scalar_to(op, b, to)?,
-            _ => self.scalar_to(op, a, to)?,
+            (_, _, _) => self.scalar_to(op, a, to)?,
         }
         if !matches!(terms, (0, 0, 0) | (1, 0, 0) | (0, 1, 0)) {
             self.scalar_to(op, b, RDX)?;
@@ -341,7 +356,7 @@ impl Emitter<'_> {
                 self.unit.a.not(rdx)?;
                 self.unit.a.and(t, rdx)?;
             }
-            _ => {
+            (_, _, _) => {
                 self.unit.a.not(t)?;
                 self.unit.a.and(t, rdx)?;
             }
@@ -349,25 +364,44 @@ impl Emitter<'_> {
         if none == 1 { self.unit.a.not(t) } else { Ok(()) }
     }
 
+    /// Compares `rax` with a source, which is in `rcx` then.
+    fn compare_with_scalar(&mut self, op: usize, b: Slot, width: Width) -> Emitted {
+        self.scalar_to(op, b, RCX)?;
+        match width {
+            Width::W32 => self.unit.a.cmp(eax, ecx),
+            Width::W64 => self.unit.a.cmp(rax, rcx),
+        }
+    }
+
+    /// `rax` shifted by a source.
+    fn shift(&mut self, op: usize, shift: Shift, width: Width, by: Slot) -> Emitted {
+        match self.scalar_source(op, by) {
+            Scalar::Constant(by @ 0..32) => self.shift_by(shift, width, by as u32),
+            Scalar::Constant(_) | Scalar::Register(_) | Scalar::Memory(_) => {
+                self.scalar_to(op, by, RCX)?;
+                self.shift_scalar(shift, width)
+            }
+        }
+    }
+
     /// `rax` shifted by a constant below 32.
-    fn shift_by(&mut self, compute: Compute, width: Width, by: u32) -> Emitted {
+    fn shift_by(&mut self, shift: Shift, width: Width, by: u32) -> Emitted {
         let asm = &mut self.unit.a;
-        match (compute, width) {
-            (Compute::Shl(_), Width::W32) => asm.shl(eax, by),
-            (Compute::Shl(_), Width::W64) => asm.shl(rax, by),
-            (Compute::Shr { signed: true, .. }, Width::W32) => asm.sar(eax, by),
-            (Compute::Shr { signed: true, .. }, Width::W64) => asm.sar(rax, by),
-            (Compute::Shr { signed: false, .. }, Width::W32) => asm.shr(eax, by),
-            (Compute::Shr { signed: false, .. }, Width::W64) => asm.shr(rax, by),
-            _ => Err(Unencodable),
+        match (shift, width) {
+            (Shift::Left, Width::W32) => asm.shl(eax, by),
+            (Shift::Left, Width::W64) => asm.shl(rax, by),
+            (Shift::Right { signed: true }, Width::W32) => asm.sar(eax, by),
+            (Shift::Right { signed: true }, Width::W64) => asm.sar(rax, by),
+            (Shift::Right { signed: false }, Width::W32) => asm.shr(eax, by),
+            (Shift::Right { signed: false }, Width::W64) => asm.shr(rax, by),
         }
     }
 
     /// `rax` shifted by `ecx`; an amount of the width or more leaves nothing, or the sign.
-    fn shift_scalar(&mut self, compute: Compute, width: Width) -> Emitted {
+    fn shift_scalar(&mut self, shift: Shift, width: Width) -> Emitted {
         let bits = if width == Width::W32 { 32 } else { 64 };
         let asm = &mut self.unit.a;
-        if let Compute::Shr { signed: true, .. } = compute {
+        if let Shift::Right { signed: true } = shift {
             asm.mov(edx, bits - 1)?;
             asm.cmp(ecx, edx)?;
             asm.cmova(ecx, edx)?;
@@ -377,12 +411,12 @@ impl Emitter<'_> {
             };
         }
         asm.xor(edx, edx)?;
-        match (compute, width) {
-            (Compute::Shl(_), Width::W32) => asm.shl(eax, cl)?,
-            (Compute::Shl(_), Width::W64) => asm.shl(rax, cl)?,
-            (Compute::Shr { signed: false, .. }, Width::W32) => asm.shr(eax, cl)?,
-            (Compute::Shr { signed: false, .. }, Width::W64) => asm.shr(rax, cl)?,
-            _ => return Err(Unencodable),
+        match (shift, width) {
+            (Shift::Left, Width::W32) => asm.shl(eax, cl)?,
+            (Shift::Left, Width::W64) => asm.shl(rax, cl)?,
+            // Those with the sign have returned.
+            (Shift::Right { .. }, Width::W32) => asm.shr(eax, cl)?,
+            (Shift::Right { .. }, Width::W64) => asm.shr(rax, cl)?,
         }
         asm.cmp(ecx, bits)?;
         asm.cmovae(rax, rdx)

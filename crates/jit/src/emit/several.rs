@@ -31,7 +31,7 @@ impl Emitter<'_> {
             }
             (8, true) => self.scatter_pairs(plain, wide),
             (8, false) => self.gather_pairs(plain, wide),
-            _ => Err(Unencodable),
+            (_, true | false) => Err(Unencodable),
         }
     }
 
@@ -46,9 +46,9 @@ impl Emitter<'_> {
                     self.unit.a.vpgatherqq(to.k2(), zmmword_ptr(rdx + ZMM[part] * 1))?;
                     continue;
                 }
-                match at {
-                    0 => self.unit.a.vmovdqa(ymm6, YMM[half])?,
-                    _ => self.unit.a.vextracti64x4(ymm6, ZMM[half], 1)?,
+                match at == 0 {
+                    true => self.unit.a.vmovdqa(ymm6, YMM[half])?,
+                    false => self.unit.a.vextracti64x4(ymm6, ZMM[half], 1)?,
                 }
                 self.unit.a.vpgatherdq(to.k2(), zmmword_ptr(rdx + ymm6 * 1))?;
             }
@@ -173,7 +173,7 @@ impl Emitter<'_> {
         match (quarter, self.unit.level) {
             // What the register had does not matter then.
             (0, Level::Avx512) => self.unit.a.vbroadcasti32x4(to, from),
-            _ => self.unit.a.vinserti32x4(to, to, from, quarter as i32),
+            (_, Level::Avx512 | Level::Avx2) => self.unit.a.vinserti32x4(to, to, from, quarter as i32),
         }
     }
 
@@ -204,7 +204,8 @@ impl Emitter<'_> {
             0 => self.unit.a.vpunpcklqdq(to, zmm4, zmm6),
             1 => self.unit.a.vpunpckhqdq(to, zmm4, zmm6),
             2 => self.unit.a.vpunpcklqdq(to, zmm5, zmm7),
-            _ => self.unit.a.vpunpckhqdq(to, zmm5, zmm7),
+            3 => self.unit.a.vpunpckhqdq(to, zmm5, zmm7),
+            _ => Err(Unencodable),
         }
     }
 

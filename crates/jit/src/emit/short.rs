@@ -89,7 +89,8 @@ impl Emitter<'_> {
         asm.mov(ecx, dword_ptr(r15 + rdi * 4 + values))?;
         match plain.bytes() {
             1 => asm.mov(byte_ptr(rdx + rax), cl)?,
-            _ => asm.mov(word_ptr(rdx + rax), cx)?,
+            2 => asm.mov(word_ptr(rdx + rax), cx)?,
+            _ => return Err(Unencodable),
         }
         self.unit.place(&mut skip)?;
         let asm = &mut self.unit.a;

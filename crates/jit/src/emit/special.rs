@@ -119,8 +119,10 @@ impl Emitter<'_> {
 
     /// Where code for ordinary inputs leaves lanes with others.
     pub(super) fn found(&self, special: Special) -> Found {
+        if self.masked {
+            return Found::Parts;
+        }
         match special {
-            _ if self.masked => Found::Parts,
             Special::Rsqrt | Special::Sqrt | Special::Ex2 { .. } if self.classifies() => Found::Parts,
             Special::Rcp | Special::Divisor | Special::Rsqrt | Special::Sqrt => Found::Words,
             Special::Div { ftz: false } => Found::Words,

@@ -29,7 +29,7 @@ impl Words {
             (2, 1) => Some(0x5555),
             (4, 1) => Some(0x1111),
             (4, 2) => Some(0b0101_0101),
-            _ => None,
+            (_, _) => None,
         }
     }
 }
@@ -59,14 +59,14 @@ impl Emitter<'_> {
         self.check_alignment(plain)?;
         let host = plain.region(offset_of!(Region, host)).qword();
         self.unit.a.add(rax, host)?;
+        if plain.total() == 16 {
+            self.prefetch(plain, 0, 8)?;
+            return self.move_sixteen(plain, LanePlaces::Steps(steps));
+        }
         let stride = match (plain.bytes(), plain.count, steps) {
-            (_, _, steps) if plain.total() == 16 => {
-                self.prefetch(plain, 0, 8)?;
-                return self.move_sixteen(plain, LanePlaces::Steps(steps));
-            }
             (4, 1 | 2, Steps { lane: 8, half: 128 }) => 2,
             (4, 1 | 2, Steps { lane: 16, half: 256 }) => 4,
-            _ => {
+            (_, _, Steps { .. }) => {
                 self.unit.a.mov(rdx, rax)?;
                 for (part, to) in [zmm0, zmm1].into_iter().enumerate() {
                     let offsets = self.unit.steps(steps, part, false);
@@ -95,8 +95,8 @@ impl Emitter<'_> {
                 let place = zmmword_ptr(rax + 64 * (stride * half + at));
                 match (words.mask(), words.count) {
                     (None, _) => self.unit.a.vmovdqu64(to, place)?,
-                    (_, 1) => self.unit.a.vmovdqu32(to.k1().z(), place)?,
-                    _ => self.unit.a.vmovdqu64(to.k1().z(), place)?,
+                    (Some(_), 1) => self.unit.a.vmovdqu32(to.k1().z(), place)?,
+                    (Some(_), _) => self.unit.a.vmovdqu64(to.k1().z(), place)?,
                 }
             }
             for n in 0..plain.count {
@@ -132,16 +132,16 @@ impl Emitter<'_> {
                 let apart = self.unit.words(std::array::from_fn(|at| apart(at) as u32));
                 let place = zmmword_ptr(rax + 64 * (stride * half + part));
                 self.unit.a.vmovdqa64(zmm7, apart)?;
-                match words.count {
-                    1 => self.unit.a.vpermd(zmm7, zmm7, ZMM[usize::from(first)])?,
-                    _ => {
+                match words.count == 1 {
+                    true => self.unit.a.vpermd(zmm7, zmm7, ZMM[usize::from(first)])?,
+                    false => {
                         self.unit.a.vpermi2d(zmm7, ZMM[usize::from(first)], ZMM[usize::from(second)])?;
                     }
                 }
                 match (words.mask(), words.count) {
                     (None, _) => self.unit.a.vmovdqu64(place, zmm7)?,
-                    (_, 1) => self.unit.a.vmovdqu32(place.k1(), zmm7)?,
-                    _ => self.unit.a.vmovdqu64(place.k1(), zmm7)?,
+                    (Some(_), 1) => self.unit.a.vmovdqu32(place.k1(), zmm7)?,
+                    (Some(_), _) => self.unit.a.vmovdqu64(place.k1(), zmm7)?,
                 }
             }
         }

@@ -54,11 +54,11 @@ impl Emitter<'_> {
         let slot = self.flow.webs[web].slot;
         let (first, wide) = (self.first(slot), slot.is_wide());
         let asm = &mut self.unit.a;
-        match (self.places[web], wide) {
-            (Place::Scalar(from), true) => asm.vpbroadcastq(zmm0, G64[usize::from(from)])?,
-            (Place::Scalar(from), false) => asm.vpbroadcastd(zmm0, G32[usize::from(from)])?,
-            (_, true) => asm.vpbroadcastq(zmm0, first)?,
-            (_, false) => asm.vpbroadcastd(zmm0, first)?,
+        match (self.places[web].scalar(), wide) {
+            (Some(from), true) => asm.vpbroadcastq(zmm0, G64[usize::from(from)])?,
+            (Some(from), false) => asm.vpbroadcastd(zmm0, G32[usize::from(from)])?,
+            (None, true) => asm.vpbroadcastq(zmm0, first)?,
+            (None, false) => asm.vpbroadcastd(zmm0, first)?,
         }
         for part in 0..if wide { 4 } else { 2 } {
             if steps == Steps::ZERO {
@@ -119,20 +119,18 @@ impl Emitter<'_> {
             true => asm.mov(rax, qword_ptr(r13 + rcx * 8 + row * 256))?,
             false => asm.mov(eax, dword_ptr(r12 + rcx * 4 + row * 128))?,
         }
-        match (self.places[web], slot.is_wide()) {
-            (Place::Scalar(to), true) => asm.mov(G64[usize::from(to)], rax),
-            (Place::Scalar(to), false) => asm.mov(super::G32[usize::from(to)], eax),
-            (_, true) => asm.mov(first, rax),
-            (_, false) => asm.mov(first, eax),
+        match (self.places[web].scalar(), slot.is_wide()) {
+            (Some(to), true) => asm.mov(G64[usize::from(to)], rax),
+            (Some(to), false) => asm.mov(super::G32[usize::from(to)], eax),
+            (None, true) => asm.mov(first, rax),
+            (None, false) => asm.mov(first, eax),
         }
     }
 
     /// The mask register of the lanes of a part of a row that take part: `k6`, `k7` or `k1`, which is written then.
     pub(super) fn mask_of_part(&mut self, part: usize, wide: bool) -> Emitted<AsmRegisterK> {
-        let half = match (wide, part) {
-            (_, 0) | (true, 1) => k6,
-            _ => k7,
-        };
+        let is_lower = part == 0 || wide && part == 1;
+        let half = if is_lower { k6 } else { k7 };
         if !wide || part.is_multiple_of(2) {
             return Ok(half);
         }
@@ -150,7 +148,7 @@ impl Emitter<'_> {
         let kind = usize::from(self.apart.is_some());
         match self.late.get((self.exits[op][kind] as usize).wrapping_sub(1)) {
             Some(&Late::Exit { label, apart, .. }) if apart == self.apart => label,
-            _ => {
+            Some(_) | None => {
                 let label = self.unit.a.create_label();
                 self.late.push(Late::Exit { op, label, apart: self.apart });
                 self.exits[op][kind] = self.late.len() as u32;
@@ -272,7 +270,7 @@ impl Emitter<'_> {
     /// other loads. Code is left behind the operation then.
     fn check_same(&mut self, op: usize) -> Emitted {
         let flow = self.flow;
-        let is_affine = |web: &usize| matches!(self.classes.webs[*web], Class::Affine(_));
+        let is_affine = |web: &usize| !self.classes.webs[*web].is_vector();
         let webs: Vec<usize> = different(flow.writes(op)).filter(is_affine).collect();
         if webs.is_empty() {
             return Ok(());

@@ -107,11 +107,13 @@ impl Emitter<'_> {
             let written = self.is_written(web, op);
             let class = self.classes.webs[web];
             let is_pair = self.places[web] == Place::Halves;
-            if is_pair || matches!(class, Class::Affine(_)) {
+            if is_pair || !class.is_vector() {
                 affine.push((self.flow.webs[web].slot, class));
             }
+            if is_pair || !written {
+                continue;
+            }
             match class {
-                _ if is_pair || !written => {}
                 Class::Affine(_) => self.save_first(web)?,
                 Class::HalfAffine(_) | Class::Varying | Class::Unknown => self.save(web)?,
             }
@@ -204,7 +206,10 @@ impl Emitter<'_> {
         match (self.places[web], slot.is_wide()) {
             (Place::Scalar(from), true) => self.unit.a.mov(first, G64[usize::from(from)]),
             (Place::Scalar(from), false) => self.unit.a.mov(first, G32[usize::from(from)]),
-            _ => Ok(()),
+            // It is there.
+            (Place::Frame, true | false) => Ok(()),
+            // Affine webs have no such places.
+            (Place::Vector(_) | Place::Halves, true | false) => Err(Unencodable),
         }
     }
 
@@ -235,7 +240,7 @@ impl Emitter<'_> {
         let Some(&block) = self.flow.block_of.get(op) else { return Ok(()) };
         let webs = match self.untouched.take() {
             Some((other, webs)) if other == block => webs,
-            _ => self.find_untouched(block),
+            Some(_) | None => self.find_untouched(block),
         };
         for &web in &webs {
             self.load(web)?;

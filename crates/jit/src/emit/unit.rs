@@ -193,7 +193,7 @@ impl Unit {
         let hash = (value.wrapping_mul(0x9e37_79b9) >> 26) as usize;
         let index = match self.constants.words[hash] {
             (known, number @ 1..) if known == value => number as usize - 1,
-            _ => {
+            (_, _) => {
                 let index = self.constants.index([u64::from(value) << 32 | u64::from(value); 8]);
                 self.constants.words[hash] = (value, index as u32 + 1);
                 index

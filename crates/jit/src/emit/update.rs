@@ -33,9 +33,25 @@ impl Lane<'_> {
     fn is_alone(&self) -> bool {
         self.atomic.address.memory == Memory::Shared
     }
+}
 
-    fn is_sum(&self, ty: Type) -> bool {
-        self.atomic.op == AtomicOp::Add && self.atomic.ty == ty
+/// What an atomic operation is on.
+pub(super) enum Number {
+    Single,
+    Double,
+    Integer { signed: bool },
+}
+
+impl Number {
+    /// Of an operation that has code ([`crate::memory::is_plain_atomic`]).
+    pub(super) fn of(atomic: &Atomic) -> Emitted<Number> {
+        match (atomic.ty, atomic.op) {
+            (Type::F32, AtomicOp::Add) => Ok(Number::Single),
+            (Type::F64, AtomicOp::Add) => Ok(Number::Double),
+            (Type::S32 | Type::S64, _) => Ok(Number::Integer { signed: true }),
+            (Type::U32 | Type::U64 | Type::B32 | Type::B64, _) => Ok(Number::Integer { signed: false }),
+            _ => Err(Unencodable),
+        }
     }
 }
 
@@ -86,11 +102,12 @@ impl Emitter<'_> {
                 let (place, result) = (qword_ptr(place), qword_ptr(r15 + rdi * 8 + results));
                 self.one_lane([rax, rcx, r9], Lane { atomic, place, result, wanted })?;
             }
-            _ => {
+            4 => {
                 asm.mov(ecx, dword_ptr(r15 + rdi * 4 + values))?;
                 let (place, result) = (dword_ptr(place), dword_ptr(r15 + rdi * 4 + results));
                 self.one_lane([eax, ecx, r9d], Lane { atomic, place, result, wanted })?;
             }
+            _ => return Err(Unencodable),
         }
         self.unit.a.jmp(again)?;
         self.unit.place(&mut done)?;
@@ -148,10 +165,10 @@ impl Emitter<'_> {
         let mut again = asm.create_label();
         asm.mov(old, place)?;
         self.unit.place(&mut again)?;
-        match (lane.is_sum(Type::F32), lane.is_sum(Type::F64)) {
-            (true, _) => self.sum_of_floats()?,
-            (_, true) => self.sum_of_doubles(atomic.address.memory)?,
-            _ => self.new_value([old, operand, new], atomic)?,
+        match Number::of(atomic)? {
+            Number::Single => self.sum_of_floats()?,
+            Number::Double => self.sum_of_doubles(atomic.address.memory)?,
+            Number::Integer { signed } => self.new_value([old, operand, new], atomic.op, signed)?,
         }
         let asm = &mut self.unit.a;
         match alone {
@@ -165,19 +182,29 @@ impl Emitter<'_> {
     }
 
     /// The new value of an integer.
-    fn new_value<R: General>(&mut self, [old, operand, new]: [R; 3], atomic: &Atomic) -> Emitted {
+    fn new_value<R: General>(
+        &mut self,
+        [old, operand, new]: [R; 3],
+        operation: AtomicOp,
+        signed: bool,
+    ) -> Emitted {
         let asm = &mut self.unit.a;
-        let signed = matches!(atomic.ty, Type::S32 | Type::S64);
-        match atomic.op {
+        match operation {
             AtomicOp::Exch => asm.mov(new, operand),
-            AtomicOp::Min | AtomicOp::Max => {
+            AtomicOp::Min => {
                 asm.mov(new, operand)?;
                 asm.cmp(old, operand)?;
-                match (atomic.op, signed) {
-                    (AtomicOp::Min, true) => asm.cmovl(new, old),
-                    (AtomicOp::Min, false) => asm.cmovb(new, old),
-                    (_, true) => asm.cmovg(new, old),
-                    (_, false) => asm.cmova(new, old),
+                match signed {
+                    true => asm.cmovl(new, old),
+                    false => asm.cmovb(new, old),
+                }
+            }
+            AtomicOp::Max => {
+                asm.mov(new, operand)?;
+                asm.cmp(old, operand)?;
+                match signed {
+                    true => asm.cmovg(new, old),
+                    false => asm.cmova(new, old),
                 }
             }
             // From the operand on, it begins again with 0.

@@ -22,12 +22,13 @@ impl Emitter<'_> {
             let parts = if wide { 4 } else { 2 };
             for part in 0..parts {
                 // The value that the steps are added to.
-                match (part == 0, halves && part == parts / 2) {
-                    (true, _) if wide => self.unit.a.vpbroadcastq(zmm0, first)?,
-                    (true, _) => self.unit.a.vpbroadcastd(zmm0, first)?,
-                    (_, true) if wide => self.unit.a.vpbroadcastq(zmm0, first + 128usize)?,
-                    (_, true) => self.unit.a.vpbroadcastd(zmm0, first + 64usize)?,
-                    _ => {}
+                let begins_half = halves && part == parts / 2;
+                let half = if wide { 128usize } else { 64 };
+                let first = if begins_half { first + half } else { first };
+                match (part == 0 || begins_half, wide) {
+                    (true, true) => self.unit.a.vpbroadcastq(zmm0, first)?,
+                    (true, false) => self.unit.a.vpbroadcastd(zmm0, first)?,
+                    (false, true | false) => {}
                 }
                 let row = self.row(slot, part);
                 let steps = (steps != Steps::ZERO).then(|| self.unit.steps(steps, part, wide));

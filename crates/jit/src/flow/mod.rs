@@ -234,8 +234,7 @@ impl<'a> Flow<'a> {
                 continue;
             }
             let inside = self.blocks[block].end..self.blocks[to].start;
-            let straight =
-                |op: usize| !matches!(self.actions[op], Action::Branch | Action::Exit | Action::Exchange);
+            let straight = |op: usize| self.actions[op].may_be_skipped();
             if inside.len() > LONGEST_IF || !inside.clone().all(straight) {
                 continue;
             }
@@ -311,7 +310,7 @@ impl<'a> Flow<'a> {
         while changed {
             changed = false;
             for (number, block) in self.blocks.iter().enumerate() {
-                if matches!(self.actions[block.end - 1], Action::Exit) {
+                if self.actions[block.end - 1].always_leaves() {
                     continue;
                 }
                 for &next in block.next.iter() {
@@ -415,7 +414,7 @@ impl<'a> Flow<'a> {
 
     /// Whether an operation may leave what it writes as it was.
     fn is_partial(&self, function: &Function, op: usize) -> bool {
-        function.ops[op].guard() != Guard::ALWAYS || matches!(self.actions[op], Action::Exit)
+        function.ops[op].guard() != Guard::ALWAYS || self.actions[op].always_leaves()
     }
 
     /// Rows that each operation reads and writes. One under a guard reads what it writes. A row that is a destination
