@@ -298,9 +298,9 @@ impl Assembler {
             illegal |= u8::from(!legal);
             (head, 7)
         };
-        match illegal {
-            0 => self.append_both(Bytes::new(head, count), offset.with_immediate(immediate)),
-            _ => self.fail(),
+        match illegal == 0 {
+            true => self.append_both(Bytes::new(head, count), offset.with_immediate(immediate)),
+            false => self.fail(),
         }
     }
 
@@ -329,7 +329,7 @@ impl Assembler {
         let legal = memory.bytes == opcode.bytes && is_plain(memory) && (reg | v) < 16;
         match memory_bytes(reg, memory, 1) {
             Some(bytes) if legal => self.append_both(head, bytes.with_immediate(immediate)),
-            _ => self.fail(),
+            Some(_) | None => self.fail(),
         }
     }
 
@@ -339,7 +339,7 @@ impl Assembler {
         let legal = (reg | v | memory.index) < 16 && ![reg, v].contains(&memory.index) && reg != v;
         match memory_bytes(reg, memory, 1) {
             Some(bytes) if legal => self.append_both(head, bytes),
-            _ => self.fail(),
+            Some(_) | None => self.fail(),
         }
     }
 
@@ -375,7 +375,7 @@ impl Assembler {
                     offset.with(constant.word, constant.count),
                 );
             }
-            _ => self.fail(),
+            Some(_) | None => self.fail(),
         }
         self.set_movable(start);
     }

@@ -76,17 +76,19 @@ impl Assembler {
         let b = self.in_register(b, T);
         match byte {
             0x39 | 0x3d => self.y(GREATER64, R, a, b),
-            _ => {
+            0x3b | 0x3f => {
                 self.ones(U);
                 self.shift(SHIFT64, UP, U, U, 63);
                 self.y(XOR, R, a, U);
                 self.y(XOR, U, b, U);
                 self.y(GREATER64, R, R, U);
             }
+            _ => self.fail(),
         }
         match byte {
             0x39 | 0x3b => self.blend(R, a, b, R),
-            _ => self.blend(R, b, a, R),
+            0x3d | 0x3f => self.blend(R, b, a, R),
+            _ => self.fail(),
         }
         R
     }
@@ -263,10 +265,11 @@ impl Assembler {
             let by = match whole.opcode.byte {
                 0x31 => 24,
                 0x33 => 16,
-                _ => {
+                0x35 => {
                     self.move_to(Operand::Register(from), to);
                     continue;
                 }
+                _ => return self.fail(),
             };
             self.shift(SHIFT32, UP, to, from, by);
             self.shift(SHIFT32, DOWN, to, to, by);
@@ -281,13 +284,14 @@ impl Assembler {
                 self.y_byte(PERMUTE64, R, 0, R, IN_ORDER);
                 2
             }
-            _ => {
+            0x31 => {
                 self.y(PACK, R, R, T);
                 self.y_byte(PERMUTE64, R, 0, R, IN_ORDER);
                 self.y(PACK_BYTES, R, R, R);
                 self.y_byte(PERMUTE64, R, 0, R, Some(8));
                 1
             }
+            _ => return self.fail(),
         };
         match whole.last {
             Last::Register(to) if whole.how.mask == 0 => self.write_half(to, 0, R),
@@ -297,7 +301,7 @@ impl Assembler {
                 self.vex_memory(opcode, [R, 0], &part(memory, 0, 16), None);
             }
             Last::Memory(memory) => self.vex_memory(STORE, [R, 0], &part(memory, 0, 32), None),
-            _ => self.fail(),
+            Last::Register(_) | Last::Both(_) => self.fail(),
         }
     }
 

@@ -33,7 +33,7 @@ impl Assembler {
                         T
                     }
                 },
-                _ => self.in_register(home(memory.index, half), T),
+                (true, true) | (false, true | false) => self.in_register(home(memory.index, half), T),
             };
             self.move_to(home(whole.d, half), R);
             self.gather_from(opcode, [R, M], &AsmMemoryOperand { index: indices, ..memory });
@@ -121,7 +121,8 @@ impl Assembler {
         let opcode = match bytes {
             1 => Plain::new(0x88, false),
             2 => Plain { prefix: P66, ..Plain::new(0x89, false) },
-            _ => Plain::new(0x89, false),
+            4 => Plain::new(0x89, false),
+            _ => return self.fail(),
         };
         let looped = self.each_lane(|asm| {
             asm.fetch(rcx, from);

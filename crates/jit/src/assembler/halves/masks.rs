@@ -123,7 +123,8 @@ impl Assembler {
         let (opcode, bits) = match element {
             Some(8) => (MASK_OF_DOUBLES, 4),
             Some(4) => (MASK_OF_FLOATS, 8),
-            _ => (MASK_OF_BYTES, 32),
+            Some(1) => (MASK_OF_BYTES, 32),
+            Some(_) | None => return self.fail(),
         };
         self.y(opcode, FIRST.0, 0, halves[0]);
         self.y(opcode, SECOND.0, 0, halves[1]);
@@ -184,8 +185,9 @@ impl Assembler {
     pub(in super::super) fn mask_in_halves(&mut self, opcode: Opcode, [d, a, b]: [u8; 3], byte: Immediate) {
         let bytes = match (opcode.prefix, opcode.wide) {
             (P66, false) => 1,
-            (NP, _) => 2,
-            _ => 4,
+            (NP, false) => 2,
+            (Prefix::F2, false) | (P66, true) => 4,
+            (Prefix::F3, _) | (NP | Prefix::F2, true) => return self.fail(),
         };
         match (opcode.map, opcode.byte) {
             (M0F, 0x41) => self.combine(AND, [d, a, b]),

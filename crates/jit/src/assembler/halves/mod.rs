@@ -244,7 +244,7 @@ impl Assembler {
     fn move_to(&mut self, operand: Operand, register: u8) -> u8 {
         match operand {
             Operand::Register(from) if from == register => {}
-            _ => self.y(LOAD, register, 0, operand),
+            Operand::Register(_) | Operand::Memory(_) => self.y(LOAD, register, 0, operand),
         }
         register
     }

@@ -12,7 +12,8 @@ impl Assembler {
         let (indices, tables) = match byte {
             0x36 => (whole.v, vec![whole.last]),
             0x7e => (whole.v, vec![Last::Register(whole.d), whole.last]),
-            _ => (whole.d, vec![Last::Register(whole.v), whole.last]),
+            0x76 => (whole.d, vec![Last::Register(whole.v), whole.last]),
+            _ => return self.fail(),
         };
         let results = [R, T];
         for (half, to) in results.into_iter().enumerate() {

@@ -79,8 +79,11 @@ fn element(opcode: Opcode) -> u8 {
         | (P66, M0F, 0xfd | 0xe4 | 0xf5 | 0x61 | 0x69 | 0xf9 | 0x71)
         | (P66, M38, 0x04 | 0x2b) => 2,
         (P66, M38, 0x25 | 0x35) | (F3, M0F, 0xe6 | 0x7a) | (NP, M0F, 0x5a) => 8,
-        _ if opcode.wide => 8,
-        _ => 4,
+        // Those on words, of 64 bits or of 32.
+        (NP | P66 | F3 | Prefix::F2, M0F | M38 | M3A, _) => match opcode.wide {
+            true => 8,
+            false => 4,
+        },
     }
 }
 
@@ -129,7 +132,8 @@ impl Assembler {
             }
             (P66, M3A, 0x1d) => self.shorten(whole),
             (P66, M0F, 0xe6 | 0x5a) | (NP, M0F, 0x78) if opcode.wide => self.shorten(whole),
-            _ => self.each_half(whole, element),
+            // These fail if they have no rule there.
+            (NP | P66 | F3 | F2, M0F | M38 | M3A, _) => self.each_half(whole, element),
         }
     }
 
@@ -143,11 +147,11 @@ impl Assembler {
             let b = whole.last.half(half);
             let d = match home(whole.d, half) {
                 Operand::Register(to) if whole.how.mask == 0 => to,
-                _ => R,
+                Operand::Register(_) | Operand::Memory(_) => R,
             };
             let a = match same {
                 Same::Two => 0,
-                _ => self.in_register(home(whole.v, half), A),
+                Same::Three | Same::Sum => self.in_register(home(whole.v, half), A),
             };
             if same == Same::Sum {
                 self.move_to(home(whole.d, half), d);
@@ -185,7 +189,7 @@ impl Assembler {
                 (_, Operand::Register(to)) if whole.how.mask == 0 => {
                     self.move_to(from, to);
                 }
-                _ => {
+                (Operand::Register(_) | Operand::Memory(_), Operand::Register(_) | Operand::Memory(_)) => {
                     let from = self.in_register(from, R);
                     self.put_half(whole, half, from, element);
                 }
@@ -273,7 +277,8 @@ impl Assembler {
                     self.shift(SHIFT64, DOWN, R, R, by);
                     self.y(XOR, R, R, T);
                 }
-                _ => self.shift(opcode, which, R, from, by),
+                (UP | DOWN | DOWN_SIGNED, ..) => self.shift(opcode, which, R, from, by),
+                (_, true | false, _) => return self.fail(),
             }
             self.put_half(whole, half, R, element);
         }
@@ -381,7 +386,8 @@ impl Assembler {
                 self.y(op(P66, M38, 32, 0x3e), to, a, last);
                 self.y(op(P66, M0F, 32, 0x75), to, to, a);
             }
-            _ => self.compare_unsigned(whole, half, to, wide),
+            (M3A, 0x1e) => self.compare_unsigned(whole, half, to, wide),
+            (M0F | M38 | M3A, _) => self.fail(),
         }
     }
 
@@ -424,15 +430,18 @@ impl Assembler {
             let equal = if wide { EQUAL64 } else { EQUAL32 };
             return self.compare_ordered(whole, half, to, (equal, equal));
         }
+        if !matches!(predicate, 1 | 2 | 5 | 6) {
+            return self.fail();
+        }
         if wide {
             // As signed ones, less 2^63.
             self.ones(U);
             self.shift(SHIFT64, UP, U, U, 63);
             self.y(XOR, A, U, a);
             self.y(XOR, M, U, last);
-            match predicate {
-                1 | 5 => self.y(GREATER64, to, M, A),
-                _ => self.y(GREATER64, to, A, M),
+            match matches!(predicate, 1 | 5) {
+                true => self.y(GREATER64, to, M, A),
+                false => self.y(GREATER64, to, A, M),
             }
             if matches!(predicate, 2 | 5) {
                 self.invert(to);
@@ -501,7 +510,8 @@ impl Assembler {
             4 | 11 => self.y(AND_NOT, d, b, a),
             5 | 10 => _ = self.move_to(Operand::Register(b), d),
             6 | 9 => self.y(XOR, d, a, b),
-            _ => self.y(AND, d, a, b),
+            7 | 8 => self.y(AND, d, a, b),
+            _ => self.fail(),
         }
         if matches!(table, 15 | 1 | 13 | 3 | 11 | 5 | 9 | 7) {
             self.invert(d);
