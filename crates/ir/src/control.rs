@@ -143,9 +143,18 @@ pub enum Special {
 impl Special {
     /// Whether it has 64 bits.
     pub fn is_wide(self) -> bool {
-        use Special::{Clock64, CurrentGraphExec, GlobalTimer, GridId, Pm};
-        // The counters of 64 bits follow the eight of 32.
-        matches!(self, GridId | Clock64 | GlobalTimer | CurrentGraphExec | Pm(8..))
+        use Special::*;
+        match self {
+            GridId | Clock64 | GlobalTimer | CurrentGraphExec => true,
+            // The counters of 64 bits follow the eight of 32.
+            Pm(number) => number >= 8,
+            Tid(_) | Ntid(_) | Ctaid(_) | Nctaid(_) | LaneId | WarpId | NwarpId | SmId | NsmId => false,
+            LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt => false,
+            TotalSmemSize | AggrSmemSize | DynamicSmemSize | ReservedSmem(_) => false,
+            ClusterId(_) | NclusterId(_) | ClusterCtaid(_) | ClusterNctaid(_) => false,
+            ClusterCtarank | ClusterNctarank | IsExplicitCluster | EnvReg(_) => false,
+            Clock | ClockHi | GlobalTimerLo | GlobalTimerHi => false,
+        }
     }
 }
 
@@ -159,7 +168,15 @@ impl Callee {
 impl Special {
     /// Whether it is a clock or timer.
     pub fn is_clock(self) -> bool {
-        use Special::{Clock, Clock64, ClockHi, GlobalTimer, GlobalTimerHi, GlobalTimerLo};
-        matches!(self, Clock | ClockHi | Clock64 | GlobalTimer | GlobalTimerLo | GlobalTimerHi)
+        use Special::*;
+        match self {
+            Clock | ClockHi | Clock64 | GlobalTimer | GlobalTimerLo | GlobalTimerHi => true,
+            GridId | CurrentGraphExec | Pm(_) => false,
+            Tid(_) | Ntid(_) | Ctaid(_) | Nctaid(_) | LaneId | WarpId | NwarpId | SmId | NsmId => false,
+            LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt => false,
+            TotalSmemSize | AggrSmemSize | DynamicSmemSize | ReservedSmem(_) => false,
+            ClusterId(_) | NclusterId(_) | ClusterCtaid(_) | ClusterNctaid(_) => false,
+            ClusterCtarank | ClusterNctarank | IsExplicitCluster | EnvReg(_) => false,
+        }
     }
 }

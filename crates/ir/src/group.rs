@@ -94,10 +94,15 @@ impl GroupOp {
     /// What it does besides computing: a wait for products may wait for other warps.
     #[inline]
     pub fn properties(&self) -> Properties {
-        Properties {
-            waits: matches!(self, GroupOp::Wait { queue: Queue::Products, .. }),
-            ..Properties::default()
-        }
+        let waits = match self {
+            GroupOp::Wait { queue, .. } => match queue {
+                Queue::Products => true,
+                Queue::Copies | Queue::Bulk => false,
+            },
+            GroupOp::Commit(_) | GroupOp::Registers | GroupOp::Proxy { .. } => false,
+            GroupOp::WholeGroup | GroupOp::WholeWarp => false,
+        };
+        Properties { waits, ..Properties::default() }
     }
 
     /// It has no slots.

@@ -101,7 +101,10 @@ pub enum Packing {
 impl TileKind {
     /// How many rows a tile has in memory, when it is loaded or stored.
     pub fn rows(self, loads: bool) -> u32 {
-        if matches!(self, TileKind::Bytes(_)) && loads { 16 } else { 8 }
+        match self {
+            TileKind::Bytes(_) if loads => 16,
+            TileKind::Bytes(_) | TileKind::Halves { .. } | TileKind::Wide(_) => 8,
+        }
     }
 
     /// How many registers it takes.

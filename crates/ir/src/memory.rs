@@ -60,7 +60,11 @@ impl Memory {
 
     /// Whether it is shared memory, of whichever CTA.
     pub fn is_shared(self) -> bool {
-        matches!(self, Memory::Shared | Memory::Cluster)
+        match self {
+            Memory::Shared | Memory::Cluster => true,
+            Memory::Generic | Memory::Global | Memory::Constant | Memory::Local | Memory::Frame => false,
+            Memory::Kernel | Memory::Function => false,
+        }
     }
 }
 

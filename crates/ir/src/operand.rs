@@ -26,7 +26,10 @@ pub enum Role {
 impl Role {
     /// Whether the slot is read.
     pub fn is_read(self) -> bool {
-        self != Role::Write
+        match self {
+            Role::Read | Role::Address => true,
+            Role::Write => false,
+        }
     }
 }
 

@@ -102,17 +102,26 @@ impl Order {
     /// Whether it is strong.
     #[inline]
     pub fn is_strong(self) -> bool {
-        self.semantics != Semantics::Weak
+        match self.semantics {
+            Semantics::Weak => false,
+            Semantics::Relaxed | Semantics::Acquire | Semantics::Release | Semantics::AcquireRelease => true,
+        }
     }
 
     /// Whether it is an acquire operation.
     pub fn acquires(self) -> bool {
-        matches!(self.semantics, Semantics::Acquire | Semantics::AcquireRelease)
+        match self.semantics {
+            Semantics::Acquire | Semantics::AcquireRelease => true,
+            Semantics::Weak | Semantics::Relaxed | Semantics::Release => false,
+        }
     }
 
     /// Whether it is a release operation.
     pub fn releases(self) -> bool {
-        matches!(self.semantics, Semantics::Release | Semantics::AcquireRelease)
+        match self.semantics {
+            Semantics::Release | Semantics::AcquireRelease => true,
+            Semantics::Weak | Semantics::Relaxed | Semantics::Acquire => false,
+        }
     }
 }
 
