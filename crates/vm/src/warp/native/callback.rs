@@ -121,11 +121,7 @@ impl Interpreter<'_, '_> {
         warp.acted |= step.makes_progress();
         env.meter.work(work_of(step, at.taking));
         // Others run soon where a warp polls.
-        let polls = match step {
-            Step::Load(access) => access.order.is_strong(),
-            _ => matches!(step, Step::Atomic(_)),
-        };
-        self.cost += if polls { POLL } else { STEP } + WORK * env.meter.take_work();
+        self.cost += if may_poll(step) { POLL } else { STEP } + WORK * env.meter.take_work();
         true
     }
 }
@@ -167,7 +163,12 @@ impl Warp {
             Step::Texture(texture) => self.texture(env, &mut split, texture, taking).is_ok(),
             Step::Asynchronous(AsyncOp::Copy(copy)) => self.copy_async(env, call, copy, taking).is_ok(),
             Step::Warp(warp) => taking == ALL && self.exchange_groups(env, call, warp),
-            _ => false,
+            // Other lanes or other code may go on behind these.
+            Step::Return | Step::Exit | Step::Trap | Step::Breakpoint | Step::Yield => false,
+            Step::Switch(_) | Step::Call(_) | Step::FrameAddress(_) | Step::Alloca(_) => false,
+            Step::StackSave(_) | Step::StackRestore(_) | Step::Fence(_) | Step::Barrier(_) => false,
+            Step::Multimem(_) | Step::Group(_) | Step::Cluster(_) => false,
+            Step::Asynchronous(_) | Step::TensorCore(_) => false,
         }
     }
 
@@ -327,6 +328,22 @@ pub(super) fn zero_shared(spaces: &Spaces<'_>, reserved: bool) {
     }
 }
 
+/// Whether a warp may execute an operation again and again until another thread has written.
+fn may_poll(step: &Step) -> bool {
+    match step {
+        Step::Load(access) => access.order.is_strong(),
+        Step::Atomic(_) => true,
+        Step::Store(_) | Step::Special(_) | Step::Texture(_) | Step::Matrix(_) | Step::Warp(_) => false,
+        // A copy gives no value to the thread.
+        Step::Asynchronous(_) => false,
+        // These are not performed.
+        Step::Return | Step::Exit | Step::Trap | Step::Breakpoint | Step::Yield | Step::Switch(_) => false,
+        Step::Call(_) | Step::FrameAddress(_) | Step::Alloca(_) | Step::StackSave(_) => false,
+        Step::StackRestore(_) | Step::Fence(_) | Step::Barrier(_) | Step::Multimem(_) => false,
+        Step::Group(_) | Step::Cluster(_) | Step::TensorCore(_) => false,
+    }
+}
+
 /// Whether a load writes the register that its address is in.
 fn overwrites_base(access: &Access) -> bool {
     access.address.base.is_some_and(|base| access.registers.iter().any(|one| one.slot == Some(base)))
@@ -338,7 +355,12 @@ fn address_of(op: &Op) -> Option<&Address> {
     match &**step {
         Step::Load(access) | Step::Store(access) => Some(&access.address),
         Step::Atomic(atomic) => Some(&atomic.address),
-        _ => None,
+        // Compiled code performs no others.
+        Step::Return | Step::Exit | Step::Trap | Step::Breakpoint | Step::Yield | Step::Switch(_) => None,
+        Step::Call(_) | Step::Special(_) | Step::FrameAddress(_) | Step::Alloca(_) => None,
+        Step::StackSave(_) | Step::StackRestore(_) | Step::Fence(_) | Step::Barrier(_) => None,
+        Step::Warp(_) | Step::Multimem(_) | Step::Group(_) | Step::Texture(_) | Step::Cluster(_) => None,
+        Step::Asynchronous(_) | Step::Matrix(_) | Step::TensorCore(_) => None,
     }
 }
 

@@ -174,7 +174,7 @@ impl Running<'_> {
         let known = match left.at {
             Stop::End => true,
             Stop::Barrier(_) => left.barrier.is_some_and(|slot| self.is_constant(slot)),
-            _ => false,
+            Stop::Nothing | Stop::Other => false,
         };
         known && self.entries.iter().all(|entry| entry.op == left.op && entry.mask == u32::MAX)
     }
