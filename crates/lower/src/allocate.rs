@@ -88,8 +88,10 @@ pub fn allocate(
 fn live_at_start(hulls: &[Hull], registers: &[Virtual], slots: &[u32]) -> [Vec<u32>; 2] {
     let (mut narrow, mut wide) = (Vec::new(), Vec::new());
     for ((hull, register), &slot) in hulls.iter().zip(registers).zip(slots) {
+        if hull.start != 0 {
+            continue;
+        }
         match register {
-            _ if hull.start != 0 => {}
             Virtual::Narrow => narrow.push(slot),
             Virtual::Wide => wide.push(slot),
             Virtual::Pair => wide.extend([slot, slot + 1]),
@@ -214,7 +216,7 @@ fn merged(mut ranges: Vec<Hull>) -> Vec<Hull> {
     for range in ranges {
         match runs.last_mut() {
             Some(run) if range.start <= run.end => run.end = run.end.max(range.end),
-            _ => runs.push(range),
+            Some(_) | None => runs.push(range),
         }
     }
     runs
@@ -250,18 +252,20 @@ fn mentions(ops: &mut [Op], registers: &[Virtual], flow: &Flow) -> Mentions {
                 };
                 let point = 2 * n + u32::from(role == Role::Write);
                 hulls[register].include(point, point);
+                if written_in[register] == block {
+                    return;
+                }
                 match role {
-                    Role::Read | Role::Address
-                        if written_in[register] != block && exposed_in[register] != block =>
-                    {
-                        exposed_in[register] = block;
-                        exposed.push((register as u32, block));
+                    Role::Read | Role::Address => {
+                        if std::mem::replace(&mut exposed_in[register], block) != block {
+                            exposed.push((register as u32, block));
+                        }
                     }
-                    Role::Write if always && written_in[register] != block => {
+                    Role::Write if always => {
                         written_in[register] = block;
                         written.push((register as u32, block));
                     }
-                    _ => {}
+                    Role::Write => {}
                 }
             });
         }

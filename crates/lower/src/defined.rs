@@ -90,8 +90,9 @@ pub fn table(
         Some(Virtual::Wide | Virtual::Pair | Virtual::High) => wide + slots[slot as usize],
         Some(Virtual::Predicate) => predicates + slots[slot as usize],
         Some(Virtual::NarrowConstant(_) | Virtual::WideConstant(_)) if slot < names.constants => CONSTANT,
+        Some(Virtual::NarrowConstant(_) | Virtual::WideConstant(_)) => GIVEN,
         // The carry flag has a slot of its own, and is not looked at.
-        _ => GIVEN,
+        None => GIVEN,
     };
     let mut table = Table::new(predicates + rows.predicates, wide..predicates, names.parameter_bytes);
     let mut written = vec![false; registers.len()];

@@ -117,11 +117,11 @@ fn look_up(module: &Module, id: MnemonicId) -> Option<Form> {
 }
 
 fn action(instruction: &InstructionForm) -> Action {
-    match instruction.opcode {
-        _ if !has_loop(instruction) => Action::Other,
-        opcode if opcode.video_elements().is_some() => Action::Video,
-        _ => Action::Alu,
+    if !has_loop(instruction) {
+        return Action::Other;
     }
+    let is_video = instruction.opcode.video_elements().is_some();
+    if is_video { Action::Video } else { Action::Alu }
 }
 
 /// What an atomic operation or a reduction does.

@@ -80,7 +80,13 @@ fn ends_of(op: &Op) -> (Option<Slot>, Option<Slot>) {
         Op::Other(_, step) => match &**step {
             Step::Special(read) => (Some(read.d), None),
             Step::Load(access) => (access.registers.first().and_then(|one| one.slot), None),
-            _ => (None, None),
+            // They are no copies.
+            Step::Return | Step::Exit | Step::Trap | Step::Breakpoint | Step::Yield => (None, None),
+            Step::Switch(_) | Step::Call(_) | Step::FrameAddress(_) | Step::Alloca(_) => (None, None),
+            Step::StackSave(_) | Step::StackRestore(_) | Step::Store(_) | Step::Atomic(_) => (None, None),
+            Step::Fence(_) | Step::Barrier(_) | Step::Warp(_) | Step::Multimem(_) => (None, None),
+            Step::Group(_) | Step::Texture(_) | Step::Cluster(_) | Step::Asynchronous(_) => (None, None),
+            Step::Matrix(_) | Step::TensorCore(_) => (None, None),
         },
         Op::Branch(..) => (None, None),
     }
@@ -93,13 +99,16 @@ fn give(ops: &[Op], parameters: u64, registers: &mut Registers<'_>) -> Vec<FromL
     let mut known: Vec<(Given, usize)> = Vec::new();
     for (at, op) in ops.iter().enumerate() {
         let Op::Other(_, step) = op else { continue };
-        let is = match &**step {
-            Step::Special(read) if is_fixed(read.register) => Given::Special(0, read.register),
-            Step::Load(access) => match of_parameters(access, parameters) {
-                Some(given) => given,
-                None => continue,
-            },
-            _ => continue,
+        let is = if let Step::Special(read) = &**step
+            && is_fixed(read.register)
+        {
+            Given::Special(0, read.register)
+        } else if let Step::Load(access) = &**step
+            && let Some(given) = of_parameters(access, parameters)
+        {
+            given
+        } else {
+            continue;
         };
         if let Some(&(_, first)) = known.iter().find(|(one, _)| *one == is) {
             found.push(FromLaunch { op: at as u32, ..found[first] });
@@ -139,20 +148,15 @@ fn give(ops: &[Op], parameters: u64, registers: &mut Registers<'_>) -> Vec<FromL
 /// Whether a special register stays the same while a warp of a CTA runs, and is cheap to know.
 fn is_fixed(register: Special) -> bool {
     use Special::*;
-    matches!(
-        register,
-        Tid(_)
-            | Ntid(_)
-            | Ctaid(_)
-            | Nctaid(_)
-            | LaneId
-            | WarpId
-            | LanemaskEq
-            | LanemaskLe
-            | LanemaskLt
-            | LanemaskGe
-            | LanemaskGt
-    )
+    match register {
+        Tid(_) | Ntid(_) | Ctaid(_) | Nctaid(_) | LaneId | WarpId => true,
+        LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt => true,
+        Clock | ClockHi | Clock64 | GlobalTimer | GlobalTimerLo | GlobalTimerHi | Pm(_) => false,
+        NwarpId | SmId | NsmId | GridId | CurrentGraphExec | EnvReg(_) => false,
+        TotalSmemSize | AggrSmemSize | DynamicSmemSize | ReservedSmem(_) => false,
+        ClusterId(_) | NclusterId(_) | ClusterCtaid(_) | ClusterNctaid(_) => false,
+        ClusterCtarank | ClusterNctarank | IsExplicitCluster => false,
+    }
 }
 
 /// The parameter that is loaded, if it is one word of them at a fixed place.

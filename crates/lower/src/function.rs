@@ -202,9 +202,7 @@ impl<'a> Builder<'_, 'a> {
             None => true,
             Some(Op::Alu(_)) => true,
             Some(Op::Branch(guard, _)) => *guard != Guard::ALWAYS,
-            Some(Op::Other(guard, step)) => {
-                *guard != Guard::ALWAYS || !matches!(**step, Step::Return | Step::Exit | Step::Trap)
-            }
+            Some(Op::Other(guard, step)) => *guard != Guard::ALWAYS || !ends_threads(step),
         };
         self.labels.ops.insert(EPILOGUE, end);
         let ends_at_label = self.labels.ops.iter().any(|(&label, &at)| label != EPILOGUE && at == end);
@@ -274,17 +272,30 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
+/// Whether the threads that execute an operation execute nothing after it in the function.
+fn ends_threads(step: &Step) -> bool {
+    match step {
+        Step::Return | Step::Exit | Step::Trap => true,
+        // An end behind it that nothing comes to does no harm.
+        Step::Switch(_) => false,
+        Step::Breakpoint | Step::Yield | Step::Call(_) | Step::Special(_) | Step::FrameAddress(_) => false,
+        Step::Alloca(_) | Step::StackSave(_) | Step::StackRestore(_) | Step::Load(_) => false,
+        Step::Store(_) | Step::Atomic(_) | Step::Fence(_) | Step::Barrier(_) | Step::Warp(_) => false,
+        Step::Multimem(_) | Step::Group(_) | Step::Texture(_) | Step::Cluster(_) => false,
+        Step::Asynchronous(_) | Step::Matrix(_) | Step::TensorCore(_) => false,
+    }
+}
+
 /// Rows that are zeroed, with those that an operation may see in lanes that do not take part in it: these may not have
 /// written them. The rows before `own` are given.
 fn with_seen(zeroed: [Vec<u32>; 2], ops: &mut [Op], own: [usize; 2], wide_rows: u32) -> [Vec<u32>; 2] {
     let [mut narrow, mut wide] = zeroed;
     for op in ops.iter_mut().filter(|op| matches!(op, Op::Other(_, step) if step.properties().lanes)) {
-        op.visit(|slot, role| match slot.class() {
-            _ if !role.is_read() => {}
-            Class::Narrow => narrow.push(slot.number()),
+        op.visit(|slot, role| match (role.is_read(), slot.class()) {
+            (true, Class::Narrow) => narrow.push(slot.number()),
             // A register of 128 bits has two rows.
-            Class::Wide => wide.extend([slot.number(), slot.number() + 1]),
-            Class::Predicate => {}
+            (true, Class::Wide) => wide.extend([slot.number(), slot.number() + 1]),
+            (true, Class::Predicate) | (false, Class::Narrow | Class::Wide | Class::Predicate) => {}
         });
     }
     narrow.retain(|&row| row as usize >= own[0]);
