@@ -23,7 +23,7 @@ use crate::listing::lines;
 use crate::places::Place;
 use crate::quotients::Reciprocal;
 use crate::{Level, Mode, Shape};
-use softwarp_ir::{Function, Slot};
+use softwarp_ir::{Function, Op, Slot};
 use std::fmt::Write;
 
 /// Which instructions code may have.
@@ -75,7 +75,14 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "places_masked", what: "where values are in masked code", print: places_masked },
     Pass { name: "nans", what: "values whose NaNs are made canonical later", print: nans },
     Pass { name: "kept", what: "results that are written to the frame at once", print: kept },
+    Pass {
+        name: "predicates",
+        what: "predicates that are known, or that only a branch reads",
+        print: predicates,
+    },
+    Pass { name: "abreast", what: "blocks that several warps execute together", print: abreast },
     Pass { name: "emit", what: "instructions by operation", print: emitted },
+    Pass { name: "outside", what: "entries, exits and rare cases", print: outside },
 ];
 
 /// What a pass finds out about a function for CTAs of a shape. `None` if there is no pass of this name, or the function
@@ -104,13 +111,13 @@ macro_rules! line {
 
 impl Known<'_> {
     /// Calls a function with the emitter of a mode, before it has emitted anything.
-    fn emitter<T>(&self, mode: Mode, f: impl FnOnce(&Emitter<'_>) -> T) -> Option<T> {
+    fn emitter<T>(&self, mode: Mode, f: impl FnOnce(&mut Emitter<'_>) -> T) -> Option<T> {
         let mut unit = Unit::new(self.function.ops.len(), self.level, false).ok()?;
         let count = self.flow.blocks.len();
         let (mut own, other) = (Labels::new(&mut unit, count), Labels::new(&mut unit, count));
         let common = Common::of(self.function, &self.flow, self.shape);
         let known = ((&self.flow, &common), (self.shape, mode));
-        Some(f(&Emitter::new(&mut unit, self.function, known.0, known.1, (&mut own, &other), true)))
+        Some(f(&mut Emitter::new(&mut unit, self.function, known.0, known.1, (&mut own, &other), true)))
     }
 
     /// A web: its row, and where it is written.
@@ -322,8 +329,8 @@ fn sites(known: &Known<'_>, text: &mut String) -> Printed {
     let found = Common::of(known.function, &known.flow, known.shape).sites;
     for (op, site) in found.iter().enumerate() {
         let is_access = match &known.function.ops[op] {
-            softwarp_ir::Op::Other(_, step) => step.properties().memory,
-            softwarp_ir::Op::Alu(_) | softwarp_ir::Op::Branch(..) => false,
+            Op::Other(_, step) => step.properties().memory,
+            Op::Alu(_) | Op::Branch(..) => false,
         };
         if is_access {
             line!(text, "{op}: site {site}");
@@ -381,6 +388,65 @@ fn kept(known: &Known<'_>, text: &mut String) -> Printed {
     })?
 }
 
+fn predicates(known: &Known<'_>, text: &mut String) -> Printed {
+    known.emitter(Mode::Uniform, |emitter| {
+        for (op, of) in known.function.ops.iter().enumerate() {
+            if let Op::Branch(guard, _) = of
+                && let Some(lanes) = guard.predicate().and_then(|slot| emitter.known_mixed(op, slot))
+            {
+                line!(text, "{op}: its predicate is 0x{lanes:x}");
+            }
+            if let Op::Other(guard, _) = of
+                && let Some(lanes) = emitter.known_lanes_of(op, *guard)
+            {
+                line!(text, "{op}: the lanes 0x{lanes:x} pass its guard");
+            }
+            if let Op::Alu(alu) = of {
+                for slot in alu.d.iter().filter(|slot| slot.class() == softwarp_ir::Class::Predicate) {
+                    if emitter.only_branches(op, slot) {
+                        line!(text, "{op}: only a branch reads {slot}");
+                    }
+                }
+            }
+        }
+        Some(())
+    })?
+}
+
+fn abreast(known: &Known<'_>, text: &mut String) -> Printed {
+    known.emitter(Mode::Uniform, |emitter| {
+        for block in 0..known.flow.blocks.len() {
+            match emitter.warps_abreast(block) {
+                Some(warps) => line!(text, "block {block}: {warps} warps"),
+                None => line!(text, "block {block}: one warp"),
+            }
+        }
+        Some(())
+    })?
+}
+
+/// A line for each run of instructions that ends with a jump or a return.
+fn outside(known: &Known<'_>, text: &mut String) -> Printed {
+    let all = lines(known.function, &known.flow, known.level, known.shape)?;
+    let mut run = Vec::new();
+    for name in all.iter().filter(|one| one.part == Part::Rest).filter_map(|one| name(&one.text)) {
+        run.push(name);
+        if matches!(name, "jmp" | "ret") {
+            line!(text, "{}", run.join(" "));
+            run.clear();
+        }
+    }
+    line!(text, "{}", run.join(" "));
+    Some(())
+}
+
+/// The name of an instruction; none for those that do nothing: which jumps are kept inside blocks of 32 bytes by them
+/// depends on the CPU.
+fn name(instruction: &str) -> Option<&str> {
+    let name = instruction.split(' ').next()?;
+    (name != "nop" && instruction != "xchg ax,ax").then_some(name)
+}
+
 fn emitted(known: &Known<'_>, text: &mut String) -> Printed {
     let all = lines(known.function, &known.flow, known.level, known.shape)?;
     let mut last = None;
@@ -390,7 +456,6 @@ fn emitted(known: &Known<'_>, text: &mut String) -> Printed {
             Part::Masked(op) => format!("masked {op}:"),
             Part::Frame | Part::Rest => continue,
         };
-        let name = one.text.split(' ').next().unwrap_or_default();
         if last.as_ref() != Some(&part) {
             if last.is_some() {
                 text.push('\n');
@@ -398,8 +463,7 @@ fn emitted(known: &Known<'_>, text: &mut String) -> Printed {
             text.push_str(&part);
             last = Some(part);
         }
-        // Which jumps are kept inside blocks of 32 bytes depends on the CPU.
-        if name != "nop" {
+        if let Some(name) = name(&one.text) {
             write!(text, " {name}").ok()?;
         }
     }

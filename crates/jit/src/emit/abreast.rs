@@ -145,6 +145,15 @@ impl Emitter<'_> {
         self.unit.place(&mut single)
     }
 
+    /// How many warps there is code for in a block, if it is for several.
+    pub(crate) fn warps_abreast(&mut self, block: usize) -> Option<usize> {
+        if self.unit.level != Level::Avx512 {
+            return None;
+        }
+        let single = self.unit.a.create_label();
+        self.plan(block, single).map(|plan| plan.warps)
+    }
+
     /// What is done in a block, if all of it can be done for several warps.
     fn plan(&self, block: usize, single: CodeLabel) -> Option<Plan> {
         let (start, end) = (self.flow.blocks[block].start, self.flow.blocks[block].end);
