@@ -161,6 +161,11 @@ impl Compiled {
         match *self {}
     }
 
+    /// Completes the frame of a warp that was to be entered and is not.
+    pub fn complete_unentered(&self, _: &Entry, _: &mut Frame) -> bool {
+        match *self {}
+    }
+
     /// Writes what is in registers to the rows of a frame.
     pub fn write_registers(&self, _: &Scratch, _: &Entry, _: &mut Frame) {
         match *self {}

@@ -21,6 +21,7 @@ use std::hint::select_unpredictable;
 
 /// Whether rows are moved by vector instructions, and not element by element.
 #[allow(unexpected_cfgs, reason = "the second one is set by hand, for tools that watch accesses")]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "what asks is for x86-64"))]
 pub(crate) const WHOLE_MOVES: bool =
     cfg!(all(target_arch = "x86_64", not(any(miri, softwarp_element_copies))));
 
