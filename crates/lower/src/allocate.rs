@@ -30,6 +30,7 @@ use crate::virtuals::{ConstantRows, Rows, Virtual};
 use softwarp_ir::Role;
 use softwarp_ir::defined::Table;
 use softwarp_ir::{Guard, Op, Slot};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -185,7 +186,13 @@ impl Flow {
         for (block, bounds) in starts.windows(2).enumerate() {
             let last = bounds[1] - 1;
             let op = &ops[last as usize];
-            for &target in op.targets() {
+            let mut targets = Cow::from(op.targets());
+            if targets.len() > 1 {
+                // Tables repeat their targets.
+                targets.to_mut().sort_unstable();
+                targets.to_mut().dedup();
+            }
+            for &target in &*targets {
                 if let Ok(to) = starts.binary_search(&target)
                     && target < count
                 {
@@ -274,8 +281,8 @@ fn mentions(ops: &mut [Op], registers: &[Virtual], flow: &Flow) -> Mentions {
     Mentions { hulls, exposed, written: Lists::new(registers.len(), &written) }
 }
 
-/// A given number of blocks are walked for all registers together before the walk gives up.
-const MOST_STEPS: usize = 1 << 22;
+/// A given number of ways into blocks are walked for all registers together before the walk gives up.
+const MOST_STEPS: usize = 1 << 23;
 
 fn hulls(ops: &mut [Op], registers: &[Virtual]) -> Vec<Hull> {
     hulls_within(ops, registers, MOST_STEPS)
@@ -301,10 +308,11 @@ fn hulls_within(ops: &mut [Op], registers: &[Virtual], mut steps: usize) -> Vec<
         rest.extend(exposed.of(register));
         rest.iter().for_each(|&block| live[block as usize] = register);
         while let Some(block) = rest.pop() {
-            steps = steps.saturating_sub(1);
+            let predecessors = flow.predecessors.of(block);
+            steps = steps.saturating_sub(predecessors.len().max(1));
             let (start, _) = flow.block(block);
             hull.include(start, start);
-            for &before in flow.predecessors.of(block) {
+            for &before in predecessors {
                 let (_, end) = flow.block(before);
                 hull.include(end, end);
                 let reached = live[before as usize] == register || stops[before as usize] == register;
@@ -321,10 +329,10 @@ fn hulls_within(ops: &mut [Op], registers: &[Virtual], mut steps: usize) -> Vec<
 /// The hull of a register about which nothing is known but its mentions. It may also be live at the entry.
 fn extend_over_loops(hull: &mut Hull, loops: &[Hull]) {
     hull.include(0, 0);
-    for run in loops {
-        if run.start <= hull.end {
-            hull.end = hull.end.max(run.end);
-        }
+    // Runs are in order and do not overlap: the last that begins inside ends last, and none begins before it has ended.
+    let inside = loops.partition_point(|run| run.start <= hull.end);
+    if let Some(last) = loops[..inside].last() {
+        hull.end = hull.end.max(last.end);
     }
 }
 

@@ -34,6 +34,11 @@ use std::collections::{HashMap, HashSet};
 /// The most statements that are looked at for a later read of a register; then there is one.
 const MOST_LOOKED_AT: usize = 4096;
 
+/// The most statements that are looked at for all registers of a function, beside as many for each statement. Behind them,
+/// what is read anywhere else is read later.
+const MOST_LOOKED_AT_TOGETHER: usize = 1 << 20;
+const LOOKED_AT_FOR_EACH: usize = 16;
+
 /// The longest chain of instructions that only each other read.
 const MOST_ROUNDS: usize = 16;
 
@@ -147,18 +152,24 @@ struct Walk {
     sums: Vec<Sum>,
     /// What registers hold in the block at hand.
     held: HashMap<Name, Held>,
+    /// What registers of earlier blocks hold in all others.
+    everywhere: HashMap<Name, Held>,
 }
 
 impl Walk {
+    fn held(&self, name: Name) -> Option<Held> {
+        self.held.get(&name).or_else(|| self.everywhere.get(&name)).copied()
+    }
+
     fn need(&mut self, name: Name) {
-        if let Some(&Held { product, .. }) = self.held.get(&name) {
+        if let Some(Held { product, .. }) = self.held(name) {
             self.products[product as usize].needed = true;
         }
     }
 
     /// Notes a sum's terms.
     fn add(&mut self, statement: u32, kind: Kind, names: [Option<Name>; 2]) {
-        let terms = names.map(|name| self.held.get(&name?).copied());
+        let terms = names.map(|name| self.held(name?));
         let twice = matches!(terms, [Some(one), Some(other)] if one.product == other.product);
         for Held { product, .. } in terms.into_iter().flatten() {
             let product = &mut self.products[product as usize];
@@ -221,6 +232,7 @@ impl Builder<'_, '_> {
         let written = self.written();
         let fixed = self.fixed(&written, &reads);
         let mut walk = Walk::default();
+        let mut later = self.later(&reads);
         for (index, statement) in (0..).zip(self.statements) {
             let ends = match statement {
                 Statement::Label(_) => targets.contains(&index),
@@ -241,21 +253,27 @@ impl Builder<'_, '_> {
                 _ => false,
             };
             if ends || index as usize + 1 == self.statements.len() {
-                let mut held = std::mem::take(&mut walk.held);
-                held.retain(|&name, held| {
-                    let product = &mut walk.products[held.product as usize];
-                    if product.everywhere == Some(name) {
-                        return true;
-                    }
-                    product.needed |= self.is_read_later(name, product.statement, index, &reads);
-                    false
-                });
-                walk.held = held;
+                self.end_block(&mut walk, index, &mut later);
             }
         }
         let mut found = Contractions::default();
         walk.finish(&mut found);
         found
+    }
+
+    /// The block ends with a statement: what only registers of other blocks would hold is needed, if they are read.
+    fn end_block(&self, walk: &mut Walk, end: u32, later: &mut Later<'_>) {
+        // To clear a map takes as long as it ever was large.
+        let mut held: Vec<(Name, Held)> = std::mem::take(&mut walk.held).into_iter().collect();
+        held.sort_unstable_by_key(|&(name, held)| (held.product, name));
+        for (name, held) in held {
+            let product = &mut walk.products[held.product as usize];
+            if product.everywhere == Some(name) {
+                walk.everywhere.insert(name, held);
+            } else if !product.needed {
+                product.needed = self.is_read_later(name, product.statement, end, later);
+            }
+        }
     }
 
     /// The instructions whose results only such instructions read, or none.
@@ -309,10 +327,10 @@ impl Builder<'_, '_> {
             Role::Sum(kind) if places.len() == 3 => walk.add(index, kind, [name(1), name(2)]),
             Role::Copy | Role::Negation if !guarded => {
                 let negates = role == Role::Negation;
-                let held = name(1).and_then(|name| walk.held.get(&name));
-                holds = held.map(|held| Held { negated: held.negated != negates, ..*held });
+                let held = name(1).and_then(|name| walk.held(name));
+                holds = held.map(|held| Held { negated: held.negated != negates, ..held });
             }
-            _ if walk.held.is_empty() => {}
+            _ if walk.held.is_empty() && walk.everywhere.is_empty() => {}
             _ => self.each_read(instruction, &mut |name| walk.need(name)),
         }
         if let Role::Product(kind) = role
@@ -442,22 +460,42 @@ impl Builder<'_, '_> {
         reads
     }
 
+    /// Nothing was looked at for later reads yet.
+    fn later<'r>(&self, reads: &'r HashMap<Name, Vec<u32>>) -> Later<'r> {
+        let mnemonics = (0..self.of.module.mnemonics.len() as u32).map(MnemonicId);
+        let opcode = |mnemonic| self.form(mnemonic).map(|form| form.instruction.opcode);
+        let count = self.statements.len();
+        Later {
+            reads,
+            opcodes: mnemonics.map(opcode).collect(),
+            seen: vec![0; count + 1],
+            searches: 0,
+            left: MOST_LOOKED_AT_TOGETHER + LOOKED_AT_FOR_EACH * count,
+        }
+    }
+
     /// Whether what a statement left in a register is read behind the end of its block.
-    fn is_read_later(&self, name: Name, from: u32, end: u32, reads: &HashMap<Name, Vec<u32>>) -> bool {
-        let outside = |index: &u32| *index <= from || *index > end;
-        if !reads.get(&name).is_some_and(|reads| reads.iter().any(outside)) {
+    fn is_read_later(&self, name: Name, from: u32, end: u32, later: &mut Later<'_>) -> bool {
+        let reads = later.reads.get(&name).map_or(&[][..], Vec::as_slice);
+        // They are in order.
+        let outside = |index: Option<&u32>| index.is_some_and(|&index| index <= from || index > end);
+        if !outside(reads.first()) && !outside(reads.last()) {
             return false;
         }
-        let mut seen = HashSet::new();
+        later.searches += 1;
+        let mut looked_at = 0;
         // The statement at the end itself may be a branch.
         let mut ahead = vec![end];
         while let Some(index) = ahead.pop() {
-            if !seen.insert(index) {
+            let Some(seen) = later.seen.get_mut(index as usize) else { continue };
+            if std::mem::replace(seen, later.searches) == later.searches {
                 continue;
             }
-            if seen.len() > MOST_LOOKED_AT {
+            looked_at += 1;
+            if looked_at > MOST_LOOKED_AT || later.left == 0 {
                 return true;
             }
+            later.left -= 1;
             let instruction = match self.statements.get(index as usize) {
                 None => continue,
                 Some(Statement::BranchTargets(_)) => return true,
@@ -467,11 +505,10 @@ impl Builder<'_, '_> {
                     continue;
                 }
             };
-            let opcode = self.form(instruction.mnemonic).map(|form| form.instruction.opcode);
+            let opcode = later.opcodes.get(instruction.mnemonic.0 as usize).copied().flatten();
             let guarded = instruction.guard.is_some();
             if index != end {
-                let read = reads.get(&name).is_some_and(|reads| reads.binary_search(&index).is_ok());
-                if read || opcode == Some(Opcode::Brx) {
+                if reads.binary_search(&index).is_ok() || opcode == Some(Opcode::Brx) {
                     return true;
                 }
                 if !guarded && self.name(instruction.operands.start) == Some(name) {
@@ -490,4 +527,17 @@ impl Builder<'_, '_> {
         }
         false
     }
+}
+
+/// What was looked at for later reads of registers.
+struct Later<'a> {
+    /// The statements that read each register.
+    reads: &'a HashMap<Name, Vec<u32>>,
+    /// Of mnemonics.
+    opcodes: Vec<Option<Opcode>>,
+    /// The last search that has looked at each statement.
+    seen: Vec<u32>,
+    searches: u32,
+    /// How many statements may be looked at still.
+    left: usize,
 }
