@@ -80,9 +80,11 @@ impl<'a> Alignment<'a> {
                     }
                 }
             }
-            if !changed || !flow.budget.spend(16 * ops.len()) {
+            if !changed || !flow.budget.spend(64 * ops.len()) {
                 return;
             }
+            // What is read may be written before or behind.
+            ops.reverse();
         }
     }
 

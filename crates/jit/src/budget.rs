@@ -37,6 +37,9 @@ pub enum Refused {
 /// The steps after which the caller is asked.
 const LOOK: u64 = 1 << 16;
 
+/// Bytes of code that are emitted in a step.
+const EMITTED: usize = 64;
+
 /// The most steps for each operation and each row that is live where a block begins, and beside these. Ordinary functions
 /// take some ten to five hundred.
 const STEPS: u64 = 8192;
@@ -64,8 +67,9 @@ pub(crate) struct Budget<'a> {
     taken: Cell<u64>,
     next: Cell<u64>,
     most: Cell<u64>,
-    /// The most bytes of code.
+    /// The most bytes of code, and how many there were when it was last asked for.
     code: Cell<usize>,
+    emitted: Cell<usize>,
     ended: Cell<Option<Refused>>,
 }
 
@@ -78,6 +82,7 @@ impl<'a> Budget<'a> {
             next: Cell::new(0),
             most: Cell::new(FEWEST),
             code: Cell::new(LEAST_CODE),
+            emitted: Cell::new(0),
             ended: Cell::new(None),
         };
         budget.allow(operations, OPERATION);
@@ -145,10 +150,12 @@ impl<'a> Budget<'a> {
         if self.ended.get().is_none() { Ok(()) } else { Err(Unencodable) }
     }
 
-    /// Adds steps, and fails once the compilation is given up, or if there is more code than is allowed.
+    /// Adds steps and those of the code that was emitted since the last time, and fails once the compilation is given up, or
+    /// if there is more code than is allowed.
     #[inline]
     pub(crate) fn pace(&self, steps: usize, code: usize) -> Encoded {
-        if self.spend(steps) && code <= self.code.get() { Ok(()) } else { Err(Unencodable) }
+        let emitted = code.saturating_sub(self.emitted.replace(code)) / EMITTED;
+        if self.spend(steps + emitted) && code <= self.code.get() { Ok(()) } else { Err(Unencodable) }
     }
 
     /// Why the compilation was given up, or else failed.

@@ -7,7 +7,7 @@ use crate::actions::arithmetic;
 use crate::alignment::Alignment;
 use crate::buffers::{Buffer, pooled};
 use crate::decode::{Action, Combine, Compute, Extend, Width};
-use crate::flow::{Flow, Touch, before};
+use crate::flow::{Flow, Touch, before, by_web};
 pub(crate) use crate::steps::Steps;
 use crate::{Mode, Rows, Shape};
 use softwarp_ir::start::Given;
@@ -67,6 +67,12 @@ impl Class {
 
 pooled!(Class);
 
+/// Steps of work to evaluate an operation.
+const PASS: usize = 64;
+
+/// How many times all operations are evaluated before those are that read what has changed.
+const PASSES: usize = 8;
+
 /// The values of the frame at barriers that are in first lanes only, sorted by operation.
 pub(crate) type AtBarriers = Vec<(u32, Vec<(Slot, Class)>)>;
 
@@ -124,7 +130,13 @@ impl<'a> Classes<'a> {
                 rest.push(at as u32);
             }
         }
-        while changed && flow.budget.spend(16 * rest.len()) {
+        let mut passes = 0;
+        while changed && flow.budget.spend(PASS * rest.len()) {
+            if passes == PASSES {
+                self.settle(function, flow, (&rest, &seen));
+            } else {
+                passes += 1;
+            }
             changed = false;
             for at in rest.iter().map(|&at| at as usize) {
                 changed |= self.transfer(flow, at, &function.ops[at], &seen);
@@ -132,6 +144,39 @@ impl<'a> Classes<'a> {
         }
         let unknown = self.webs.iter_mut().filter(|class| **class == Class::Unknown);
         unknown.for_each(|class| *class = Class::Varying);
+    }
+
+    /// Evaluates operations and those that read what has changed, until nothing changes. What an operation writes may depend
+    /// on more than it reads: the caller looks at all of them again.
+    fn settle(&mut self, function: &Function, flow: &Flow, (ops, seen): (&[u32], &[bool])) {
+        let mut reads = Buffer::<(u32, u32)>::new(2 * ops.len());
+        for &at in ops {
+            reads.extend(flow.reads(at as usize).iter().map(|touch| (touch.web as u32, at)));
+        }
+        let (extents, readers) = by_web(&reads, flow.webs.len(), flow.budget);
+        let mut waits = Buffer::filled(false, function.ops.len());
+        ops.iter().for_each(|&at| waits[at as usize] = true);
+        let (mut waiting, mut before) = (ops.to_vec(), Vec::new());
+        while let Some(at) = waiting.pop().map(|at| at as usize) {
+            waits[at] = false;
+            if !flow.budget.spend(PASS) {
+                return;
+            }
+            let writes = flow.writes(at);
+            before.clear();
+            before.extend(writes.iter().map(|touch| self.webs[touch.web]));
+            self.transfer(flow, at, &function.ops[at], seen);
+            for (touch, before) in writes.iter().zip(&before) {
+                if self.webs[touch.web] == *before {
+                    continue;
+                }
+                for &reader in extents[touch.web].of(&readers) {
+                    if !std::mem::replace(&mut waits[reader as usize], true) {
+                        waiting.push(reader);
+                    }
+                }
+            }
+        }
     }
 
     /// Finds webs that some lanes may write while others skip the operation: they vary. Returns whether there are more.

@@ -136,6 +136,16 @@ impl Compiled {
         match *self {}
     }
 
+    /// How many bytes of code there are.
+    pub fn len(&self) -> usize {
+        match *self {}
+    }
+
+    /// How many steps of work its compilation took.
+    pub fn steps(&self) -> u64 {
+        match *self {}
+    }
+
     /// The next operation behind one at which code can be entered.
     pub fn next_entry(&self, _: usize) -> usize {
         match *self {}

@@ -229,7 +229,7 @@ impl<'a> Finder<'a> {
                     }
                 }
             }
-            if !changed || !self.flow.budget.spend(16 * self.flow.actions.len()) {
+            if !changed || !self.flow.budget.spend(64 * self.flow.actions.len()) {
                 return pairs;
             }
         }

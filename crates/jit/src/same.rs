@@ -35,8 +35,9 @@ pub(crate) fn find(function: &Function, flow: &Flow, classes: &Classes<'_>, mode
             && classes.webs[web] == Class::Varying
             && flow.defs(web).iter().all(|&op| arithmetic(op).is_some())
     };
-    let candidates: Vec<usize> = (0..flow.webs.len()).filter(|&web| may_be(web)).collect();
+    let mut candidates: Vec<usize> = (0..flow.webs.len()).filter(|&web| may_be(web)).collect();
     candidates.iter().for_each(|&web| same[web] = true);
+    let work = 16 * candidates.iter().map(|&web| flow.defs(web).len()).sum::<usize>();
     let holds = |same: &[bool], op: usize, alu: &Alu| {
         alu.s.iter().all(|slot| match classes.source(flow, op, slot).0 {
             Class::UNIFORM => true,
@@ -53,8 +54,10 @@ pub(crate) fn find(function: &Function, flow: &Flow, classes: &Classes<'_>, mode
                 (same[web], changed) = (false, true);
             }
         }
-        if !changed || !flow.budget.spend(16 * candidates.len()) {
+        if !changed || !flow.budget.spend(work) {
             return same;
         }
+        // What is read may be written before or behind.
+        candidates.reverse();
     }
 }

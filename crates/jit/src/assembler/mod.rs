@@ -204,12 +204,10 @@ impl Assembler {
     #[cold]
     fn grow(&mut self) -> &mut [u8; LONGEST] {
         let buffer = &mut self.room.buffer;
-        let length = (2 * buffer.len()).max(self.length + LONGEST);
-        let mut larger = Vec::new();
-        if larger.try_reserve_exact(length).is_ok() {
-            larger.extend_from_slice(&buffer[..self.length]);
-            larger.resize(length, 0);
-            *buffer = larger;
+        // Most systems move long lists without copying them. What is added is written, which takes time.
+        let more = (buffer.len() / 8).max(buffer.len().min(1 << 20)).max(LONGEST);
+        if buffer.try_reserve_exact(more).is_ok() {
+            buffer.resize(buffer.len() + more, 0);
         } else {
             (self.length, self.failed) = (0, true);
         }

@@ -49,6 +49,8 @@ impl Emitter<'_> {
             if !changed || self.flow.budget.check().is_err() {
                 return webs;
             }
+            // What is moved may be written before or behind.
+            moves.reverse();
         }
     }
 

@@ -104,7 +104,8 @@ impl Emitter<'_> {
         let mut affine = Vec::new();
         for web in self.live_at(before(op)) {
             self.pace(1)?;
-            let written = self.is_written(web, op);
+            // Others are in their rows, or nowhere else but in the first lanes of these.
+            let written = self.is_in_register(web) && self.is_written(web, op);
             let class = self.classes.webs[web];
             let is_pair = self.places[web] == Place::Halves;
             if is_pair || !class.is_vector() {
@@ -137,6 +138,11 @@ impl Emitter<'_> {
             self.late.push(Late::Behind { op, label });
         }
         self.arrive(at, label)
+    }
+
+    /// Whether a web is in a register.
+    fn is_in_register(&self, web: usize) -> bool {
+        matches!(self.places[web], Place::Vector(_) | Place::Scalar(_))
     }
 
     /// Whether a web may have been written since code was entered, before an operation. Otherwise its row has it.
@@ -213,8 +219,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// The webs that a block between two barriers does not touch: where it is entered behind the first one, they stay in
-    /// the frame.
+    /// The webs with registers that a block between two barriers does not touch: where it is entered behind the first one,
+    /// they stay in the frame.
     fn find_untouched(&self, block: usize) -> Vec<usize> {
         let (start, end) = (self.flow.blocks[block].start, self.flow.blocks[block].end);
         let between = start > 0 && self.is_barrier(start - 1) && self.is_barrier(end - 1);
@@ -222,7 +228,8 @@ impl Emitter<'_> {
         if self.mode != Mode::Uniform || !between || self.flow.blocks.iter().enumerate().any(comes_here) {
             return Vec::new();
         }
-        let mut webs: Vec<usize> = self.live_at(before(start)).collect();
+        let mut webs: Vec<usize> =
+            self.live_at(before(start)).filter(|&web| self.is_in_register(web)).collect();
         for op in start..end {
             if !self.flow.budget.spend(webs.len()) {
                 return Vec::new();

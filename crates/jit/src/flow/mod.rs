@@ -7,8 +7,8 @@ mod webs;
 
 use crate::Level;
 use crate::assembler::{Encoded, Unencodable};
-use crate::blocks::blocks;
 pub(crate) use crate::blocks::{Block, CHECKED};
+use crate::blocks::{LONGEST, MOST_BLOCKS, blocks};
 use crate::budget::Budget;
 use crate::buffers::{Buffer, pooled};
 use crate::decode::{Action, decode};
@@ -17,7 +17,8 @@ use crate::sets::{BitSets, insert, remove};
 use crate::stops::{begins_ctas, is_barrier, is_end};
 use softwarp_ir::{Class, Function, Guard, Op, Role, Slot, Step};
 use std::ops::Range;
-use webs::{Builder, by_web};
+use webs::Builder;
+pub(crate) use webs::by_web;
 
 /// A use or definition of a slot by an operation.
 #[derive(Clone, Copy, Debug)]
@@ -158,7 +159,10 @@ impl<'a> Flow<'a> {
     pub(crate) fn of(function: &Function, level: Level, budget: &'a Budget<'a>) -> Encoded<Flow<'a>> {
         let ops = &function.ops;
         budget.check()?;
-        let actions = decode(function, level).filter(|_| !ops.is_empty()).ok_or(Unencodable)?;
+        if ops.is_empty() || ops.len() > MOST_BLOCKS * LONGEST {
+            return Err(Unencodable);
+        }
+        let actions = decode(function, level).ok_or(Unencodable)?;
         let (blocks, block_of) = blocks(function, &actions).ok_or(Unencodable)?;
         let narrow = function.narrow as usize;
         let rows = narrow + function.wide as usize;
@@ -246,7 +250,7 @@ impl<'a> Flow<'a> {
             held.extend(self.live(end).map(|web| (web as u32, (start, end))));
         }
         if !held.is_empty() {
-            let (extents, held) = by_web(&held, self.webs.len());
+            let (extents, held) = by_web(&held, self.webs.len(), self.budget);
             self.webs.iter_mut().zip(extents.iter()).for_each(|(web, extent)| web.held = *extent);
             self.held = held;
         }

@@ -1,6 +1,7 @@
 //! Webs and their live ranges.
 
 use super::{Extent, Flow, Slots, Touch, Web, before, index, join_ranges, slot_at};
+use crate::budget::Budget;
 use crate::buffers::{Buffer, Pooled};
 use crate::sets::{BitSets, UnionFind};
 use softwarp_ir::{Function, Slot};
@@ -127,7 +128,7 @@ impl<'a> Builder<'a> {
             let web = self.web_of(&mut webs, node, slot_at(at, flow.narrow));
             webs[web].from_start = true;
         }
-        let (extents, defs) = by_web(&defs, webs.len());
+        let (extents, defs) = by_web(&defs, webs.len(), flow.budget);
         webs.iter_mut().zip(extents.iter()).for_each(|(web, extent)| web.defs = *extent);
         (flow.webs, flow.touches, flow.defs) = (webs, touches, defs);
     }
@@ -179,7 +180,7 @@ impl<'a> Builder<'a> {
         }
         // The last was found first.
         found.reverse();
-        let (extents, mut ranges) = by_web(&found, webs.len());
+        let (extents, mut ranges) = by_web(&found, webs.len(), flow.budget);
         for (web, &Extent(start, end)) in webs.iter_mut().zip(extents.iter()) {
             let count = join_ranges(&mut ranges[start as usize..end as usize]);
             web.live = Extent(start, start + count as u32);
@@ -211,13 +212,22 @@ impl Around {
     }
 }
 
+/// How many things are sorted at once.
+const PART: usize = 1 << 14;
+
 /// Sorts what belongs to webs by their numbers. What belongs to one keeps its order.
-pub(super) fn by_web<T: Copy + Default + Pooled>(
+pub(crate) fn by_web<T: Copy + Default + Pooled>(
     found: &[(u32, T)],
     webs: usize,
+    budget: &Budget<'_>,
 ) -> (Buffer<Extent>, Buffer<T>) {
     let mut extents = Buffer::filled(Extent::default(), webs);
-    found.iter().for_each(|&(web, _)| extents[web as usize].1 += 1);
+    for part in found.chunks(PART) {
+        if !budget.spend(part.len()) {
+            return (Buffer::filled(Extent::default(), webs), Buffer::default());
+        }
+        part.iter().for_each(|&(web, _)| extents[web as usize].1 += 1);
+    }
     let mut start = 0;
     for extent in extents.iter_mut() {
         let count = extent.1;
@@ -225,10 +235,15 @@ pub(super) fn by_web<T: Copy + Default + Pooled>(
         start += count;
     }
     let mut sorted = Buffer::filled(T::default(), found.len());
-    for &(web, value) in found {
-        let end = &mut extents[web as usize].1;
-        sorted[*end as usize] = value;
-        *end += 1;
+    for part in found.chunks(PART) {
+        if !budget.spend(part.len()) {
+            break;
+        }
+        for &(web, value) in part {
+            let end = &mut extents[web as usize].1;
+            sorted[*end as usize] = value;
+            *end += 1;
+        }
     }
     (extents, sorted)
 }
