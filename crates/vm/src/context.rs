@@ -26,6 +26,8 @@ use std::time::Duration;
 /// A launch: everything that does not change while it runs.
 pub(crate) struct Launch<'a> {
     pub(crate) info: LaunchInfo<'a>,
+    /// The account of compiled code.
+    pub(crate) code: &'a Account,
     pub(crate) windows: &'a Windows,
     pub(crate) global: &'a Global,
     pub(crate) constant: &'a Constant,
@@ -169,7 +171,8 @@ impl Launch<'_> {
     /// The compiled code of a function, if there is some or it is time to make it. That ends where the launch has to stop.
     #[inline]
     pub(crate) fn compiled_code<'c>(&self, code: &'c Code) -> Option<&'c softwarp_jit::Compiled> {
-        code.native.get(code, self.jit, Allowed { account: self.account, stop: &|| self.is_over(0) })
+        let allowed = Allowed { account: self.account, code: self.code, stop: &|| self.is_over(0) };
+        code.native.get(code, self.jit, allowed)
     }
 
     /// Whether the observed loop runs: a tracer, a debugger, counts by operation, or sanitizers.

@@ -60,6 +60,8 @@ pub struct Device {
     /// The windows of a module that is loaded alone.
     windows: Windows,
     account: Account,
+    /// The account of the compiled code of its modules, beside the other one.
+    code: Account,
     global: Mutex<Global>,
     modules: Mutex<Modules>,
     objects: Mutex<Arc<Objects>>,
@@ -72,6 +74,9 @@ pub struct Device {
     /// What compare mode keeps from launch to launch.
     comparing: Mutex<compare::Kept>,
 }
+
+/// The part of the memory that compiled code may be.
+const CODE_PART: u64 = 8;
 
 /// The bytes of the heap of `malloc` unless others are asked for, as in CUDA.
 const HEAP: u64 = 8 << 20;
@@ -108,6 +113,7 @@ impl Device {
             arch,
             address_bits,
             windows,
+            code: Account::new(account.most() / CODE_PART),
             account,
             global,
             modules: Mutex::default(),
@@ -138,6 +144,11 @@ impl Device {
     /// Bits of an address.
     pub fn address_bits(&self) -> u32 {
         self.address_bits
+    }
+
+    /// Bytes of the compiled code of its modules.
+    pub fn code_bytes(&self) -> u64 {
+        self.code.used()
     }
 
     /// Host memory that it holds, and how much it may.

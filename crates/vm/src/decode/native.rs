@@ -1,7 +1,7 @@
 //! Compiled code of a function, made when it has run for long enough.
 
 use super::flaw::with_flaw;
-use crate::host_memory::Account;
+use crate::host_memory::{Account, Charge};
 use softwarp_ir::Function;
 use softwarp_jit::{Compiled, Limits, Refused, Shape, Wanted, compile_within};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,6 +50,9 @@ const PAYS: u64 = 200;
 /// How many times lanes diverge before masked code is made.
 const DIVERGENT: u64 = 16;
 
+/// The part of what compiling a function takes that its code may be.
+const CODE_PART: u64 = 4;
+
 /// The part of the memory of a device and its launches that compiling a function may take, and the most.
 const PART: u64 = 4;
 const MOST: u64 = 1 << 30;
@@ -59,6 +62,8 @@ const MOST: u64 = 1 << 30;
 pub(crate) struct Allowed<'a> {
     /// What the device and its launches hold.
     pub(crate) account: &'a Account,
+    /// What compiled code is charged to.
+    pub(crate) code: &'a Account,
     /// Whether the launch has to stop.
     pub(crate) stop: &'a dyn Fn() -> bool,
 }
@@ -66,16 +71,21 @@ pub(crate) struct Allowed<'a> {
 impl<'a> Allowed<'a> {
     fn limits(self) -> Limits<'a> {
         let memory = (self.account.most() / PART).min(self.account.left()).min(MOST);
+        // The code is a part of that.
+        let memory = memory.min(self.code.left().saturating_mul(CODE_PART));
         Limits { memory, stop: self.stop }
     }
 }
 
+/// Compiled code, if there is some, and its charge.
+type Made = Option<(Compiled, Charge)>;
+
 /// The compiled code of a function, for each shape of CTAs.
 #[derive(Debug, Default)]
 pub(crate) struct Native {
-    compiled: [OnceLock<Option<Compiled>>; Shape::COUNT],
+    compiled: [OnceLock<Made>; Shape::COUNT],
     /// The same with masked code, made when lanes have diverged.
-    masked: [OnceLock<Option<Compiled>>; Shape::COUNT],
+    masked: [OnceLock<Made>; Shape::COUNT],
     /// Held by the thread that compiles the function.
     compiling: Mutex<()>,
     /// Instructions of warps that the interpreter executed.
@@ -96,13 +106,13 @@ impl Native {
         (jit, shape): (Jit, Shape),
         allowed: Allowed<'_>,
     ) -> Option<&Compiled> {
-        if let Some(Some(masked)) = self.masked[shape.index()].get() {
+        if let Some(Some((masked, _))) = self.masked[shape.index()].get() {
             return Some(masked);
         }
         let slot = &self.compiled[shape.index()];
         let profitable = jit == Jit::Auto;
         if let Some(compiled) = slot.get() {
-            let compiled = compiled.as_ref()?;
+            let (compiled, _) = compiled.as_ref()?;
             if self.diverged.load(Ordering::Relaxed) < DIVERGENT {
                 return Some(compiled);
             }
@@ -126,14 +136,14 @@ impl Native {
     #[cold]
     fn make<'a>(
         &'a self,
-        slot: &'a OnceLock<Option<Compiled>>,
+        slot: &'a OnceLock<Made>,
         function: &Function,
         (shape, wanted): (Shape, Wanted),
         allowed: Allowed<'_>,
     ) -> Option<&'a Compiled> {
         let _compiling = loop {
             if let Some(made) = slot.get() {
-                return made.as_ref();
+                return made.as_ref().map(|(compiled, _)| compiled);
             }
             match self.compiling.try_lock() {
                 Ok(held) => break held,
@@ -145,12 +155,15 @@ impl Native {
         };
         if slot.get().is_none() {
             match compile_within(&with_flaw(function), shape, wanted, allowed.limits()) {
-                Ok(compiled) => _ = slot.set(Some(compiled)),
+                Ok(compiled) => {
+                    let charge = allowed.code.charge(compiled.len() as u64).ok();
+                    _ = slot.set(charge.map(|charge| (compiled, charge)));
+                }
                 Err(Refused::Never) => _ = slot.set(None),
                 Err(Refused::Stopped) => return None,
             }
         }
-        slot.get()?.as_ref()
+        slot.get()?.as_ref().map(|(compiled, _)| compiled)
     }
 
     /// Lanes diverged that compiled code cannot run.

@@ -277,6 +277,7 @@ impl Device {
         };
         let running = Running {
             info,
+            code: &self.code,
             windows: &image.windows,
             global: variation.global.unwrap_or(&prepared.global),
             constant: &prepared.constant,
