@@ -18,6 +18,8 @@ struct Formal {
     bytes: u64,
     /// Where it lies in the callee's parameter memory.
     at: u64,
+    /// It is an array without a size: an argument may have fewer bytes.
+    open: bool,
 }
 
 /// The return values and parameters of something that can be called.
@@ -44,7 +46,13 @@ impl Builder<'_, '_> {
         let mut call = Call { callee, inputs: Vec::new(), outputs: Vec::new() };
         for (index, formal) in parameters.zip(&formals.parameters) {
             let from = self.argument(index, formal, &mut scratch)?;
-            call.inputs.push((from, formal.at, formal.bytes));
+            let bytes = match self.reference(index) {
+                Reference::Variable(id, _) if formal.open => {
+                    self.variable(id).size().unwrap_or(0).min(formal.bytes)
+                }
+                _ => formal.bytes,
+            };
+            call.inputs.push((from, formal.at, bytes));
         }
         let mut loads = Vec::new();
         for (index, formal) in returns.zip(&formals.returns) {
@@ -136,11 +144,9 @@ impl Builder<'_, '_> {
         let mut layout = Layout::default();
         let mut formal = |id: &VarId| {
             let variable = checked.variable(*id);
-            Formal {
-                ty: variable.value_type().unwrap_or(Type::B64),
-                bytes: variable.size().unwrap_or(0),
-                at: layout.put_variable(variable),
-            }
+            let (ty, bytes) =
+                (variable.value_type().unwrap_or(Type::B64), self.session.parameter_size(variable));
+            Formal { ty, bytes, at: layout.put(bytes, variable.alignment), open: variable.open }
         };
         let parameters = function.parameters.iter().map(&mut formal).collect();
         Formals { parameters, returns: function.returns.iter().map(&mut formal).collect() }
@@ -158,7 +164,7 @@ impl Builder<'_, '_> {
 
     fn formal_in(&self, variables: &Variables, layout: &mut Layout) -> Formal {
         let module = self.of.module;
-        let (mut ty, mut alignment, mut bytes) = (Type::B64, 0, 1u64);
+        let (mut ty, mut alignment, mut bytes, mut open) = (Type::B64, 0, 1u64, false);
         for specifier in variables.specifiers.of(&module.specifiers) {
             match specifier.is {
                 Specifier::Align(align) => alignment = align.is,
@@ -171,12 +177,16 @@ impl Builder<'_, '_> {
         if let [declarator, ..] = variables.declarators.of(&module.declarators) {
             for dimension in &declarator.dimensions {
                 let size = dimension.is.map(|id| module.expression(id).is);
+                open |= size.is_none();
                 if let Some(Expr::Literal(Literal::Int { value, .. })) = size {
                     bytes = bytes.saturating_mul(value);
                 }
             }
         }
-        Formal { ty, bytes, at: layout.put(bytes, alignment) }
+        if open {
+            bytes = self.session.most_passed();
+        }
+        Formal { ty, bytes, at: layout.put(bytes, alignment), open }
     }
 
     /// Where the caller has an argument, if it is a `.param`.

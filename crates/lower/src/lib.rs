@@ -67,6 +67,7 @@ pub use special::find as special_register;
 use session::{Session, UnitNames};
 use softwarp_image::{FunctionId, Image};
 use softwarp_ir::{Function, Program};
+use std::cell::OnceCell;
 
 /// Lowers a kernel and everything that it can call.
 pub fn lower(
@@ -88,6 +89,7 @@ pub fn lower(
         all_tables: false,
         edges: 0,
         unsupported: Vec::new(),
+        most_passed: OnceCell::new(),
     };
     session.reach(kernel);
     let mut functions: Vec<Function> = Vec::new();

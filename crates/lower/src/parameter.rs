@@ -7,7 +7,7 @@
 
 use crate::builder::{Builder, EPILOGUE, Lowered, Register, because};
 use softwarp_check::Reference;
-use softwarp_check::checked::{VarId, Variable, VariableKind};
+use softwarp_check::checked::{VarId, VariableKind};
 use softwarp_ir::{Access, Address, Element, Memory, Op, Step};
 use softwarp_isa::StateSpace;
 use softwarp_isa::instruction::Opcode;
@@ -27,11 +27,6 @@ impl Layout {
         let at = self.end.checked_next_multiple_of(alignment).unwrap_or(self.end);
         self.end = at.saturating_add(bytes);
         at
-    }
-
-    /// The place of the next parameter.
-    pub fn put_variable(&mut self, variable: &Variable) -> u64 {
-        self.put(variable.size().unwrap_or(0), variable.alignment)
     }
 }
 
@@ -64,7 +59,8 @@ impl Builder<'_, '_> {
         let mut layout = Layout::default();
         if !self.entry {
             for &id in function.parameters.iter().chain(&function.returns) {
-                let at = layout.put_variable(checked.variable(id));
+                let variable = checked.variable(id);
+                let at = layout.put(self.session.parameter_size(variable), variable.alignment);
                 self.memory.homes.insert(id, at);
             }
         }
@@ -113,7 +109,7 @@ impl Builder<'_, '_> {
     pub fn enter(&mut self) {
         for id in self.addresses_taken() {
             let variable = self.variable(id);
-            let size = variable.size().unwrap_or(0);
+            let size = self.session.parameter_size(variable);
             if size > MOST_COPIED {
                 // Every instruction that takes the address is refused then.
                 continue;
@@ -186,7 +182,7 @@ impl Builder<'_, '_> {
 
     /// Copies a parameter from one memory to another, in words that are aligned in both.
     fn copy_parameter(&mut self, id: VarId, from: Home, to: Home) {
-        let size = self.variable(id).size().unwrap_or(0);
+        let size = self.session.parameter_size(self.variable(id));
         let word = self.variable(id).alignment.clamp(1, 8);
         let mut done = 0;
         while done < size {

@@ -1,10 +1,12 @@
 //! The state that the functions of a kernel share while they are lowered.
 
 use crate::form::Forms;
-use softwarp_check::checked::FuncId;
+use softwarp_check::checked::{FuncId, Variable};
 use softwarp_check::{CheckedModule, References};
 use softwarp_image::{FunctionId, Image, Windows};
+use softwarp_isa::StateSpace;
 use softwarp_syntax::{Module, Span};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -108,9 +110,37 @@ pub struct Session<'a> {
     /// Targets of all `brx.idx` so far.
     pub edges: usize,
     pub unsupported: Vec<Unsupported>,
+    /// See [`Session::most_passed`].
+    pub most_passed: OnceCell<u64>,
 }
 
+/// The most bytes that are passed for an array without a size.
+const MOST_PASSED: u64 = 1 << 16;
+
 impl Session<'_> {
+    /// Bytes of a parameter. One that is an array without a size has as many as the largest argument of all functions:
+    /// each call may pass another number, of which the function knows nothing.
+    pub fn parameter_size(&self, variable: &Variable) -> u64 {
+        match variable.open {
+            true => self.most_passed(),
+            false => variable.size().unwrap_or(0),
+        }
+    }
+
+    /// The size of the largest argument of all functions.
+    pub fn most_passed(&self) -> u64 {
+        let largest = || {
+            let checked = self.units.iter().map(|unit| unit.checked);
+            let locals = checked.flat_map(|checked| {
+                let ids = checked.functions.iter().flat_map(|function| &function.locals);
+                ids.map(|&id| checked.variable(id))
+            });
+            let sizes = locals.filter(|local| local.space == StateSpace::Param).filter_map(Variable::size);
+            sizes.max().unwrap_or(0).min(MOST_PASSED).next_multiple_of(16)
+        };
+        *self.most_passed.get_or_init(largest)
+    }
+
     /// The code of a function, which will be lowered if it has not been.
     pub fn reach(&mut self, function: FunctionId) -> u32 {
         let code = &mut self.of_function[function.0 as usize];

@@ -155,6 +155,52 @@ LOOP:
 }
 
 #[test]
+fn an_array_without_a_size_has_what_each_call_passes() {
+    // As nvcc compiles `int sum(int n, ...)`.
+    let sum = "
+.func (.param .b32 r) sum(.param .b32 n, .param .align 8 .b8 %VAParam[])
+{
+    .reg .b32 %n, %sum, %x; .reg .pred %p; .reg .u64 %at;
+    ld.param.u32 %n, [n];
+    ld.param.u32 %sum, [%VAParam];
+    mul.lo.u32 %sum, %sum, 1000;
+    mov.u64 %at, %VAParam;
+LOOP:
+    setp.eq.u32 %p, %n, 0;
+    @%p bra DONE;
+    ld.local.u32 %x, [%at];
+    add.u32 %sum, %sum, %x;
+    add.u64 %at, %at, 8;
+    sub.u32 %n, %n, 1;
+    bra LOOP;
+DONE:
+    st.param.b32 [r], %sum;
+    ret;
+}";
+    let body = "
+        .param .b32 n; .param .b32 r;
+        .param .align 8 .b8 one[4]; .param .align 8 .b8 five[36];
+        .reg .b64 %call;
+        st.param.b32 [n], 1;
+        st.param.b32 [one], %t;
+        call (r), sum, (n, one);
+        ld.param.b32 %r1, [r];
+        st.param.b32 [n], 5;
+        st.param.b32 [five], 1;
+        st.param.b32 [five+8], %r1;
+        st.param.b32 [five+16], 10;
+        st.param.b32 [five+24], 100;
+        st.param.b32 [five+32], %t;
+        mov.u64 %call, sum;
+    PROTOTYPE: .callprototype (.param .b32 _) _ (.param .b32 _, .param .align 8 .b8 _[]);
+        call (r), %call, (n, five), PROTOTYPE;
+        ld.param.b32 %r1, [r];
+        st.global.u32 [%o], %r1;";
+    let expected = (0..40).map(|t| 1000 + 1 + 1001 * t + 110 + t);
+    assert_eq!(run(sum, body, (1, 40)), expected.collect::<Vec<u32>>());
+}
+
+#[test]
 fn the_callee_gets_a_copy_of_an_array_for_each_parameter() {
     // One array for two parameters: what is written to the first is not in the second.
     let f = "
