@@ -181,12 +181,13 @@ impl Finish {
     }
 }
 
-/// Ends a `setp`: the lanes in which the comparison held, finished as `extra` says.
+/// Ends a `setp`: the lanes in which the comparison held, finished as `extra` says. Where p and q are one predicate, p
+/// remains in it, as in what the assembler makes of it.
 #[inline(always)]
 pub fn write_predicates(frame: &mut Frame, inst: &Inst, lanes: u32, mask: u32) {
     let (p, q) = Finish::of(inst).apply(frame, inst, lanes);
-    frame.set_predicate(inst.d[0], p, mask);
     super::set_second(frame, inst, q, mask);
+    frame.set_predicate(inst.d[0], p, mask);
 }
 
 /// Ends a `set` into a row of 32-bit words, likewise.

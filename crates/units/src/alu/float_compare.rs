@@ -188,8 +188,8 @@ fn any_set(ty: Type) -> Option<AluLoops> {
 fn write_pair_of_predicates(frame: &mut Frame, inst: &Inst, [low, high]: [u32; 2], mask: u32) {
     let finish = Finish::of(inst);
     let (p, q) = (finish.apply(frame, inst, low).0, finish.apply(frame, inst, high).0);
-    frame.set_predicate(inst.d[0], p, mask);
     super::set_second(frame, inst, q, mask);
+    frame.set_predicate(inst.d[0], p, mask);
 }
 
 /// Ends a `set` of pairs: a result in each half.

@@ -11,6 +11,8 @@ mod order;
 mod own_memory;
 #[path = "values/products.rs"]
 mod products;
+#[path = "values/repeated.rs"]
+mod repeated;
 #[path = "values/twice.rs"]
 mod twice;
 

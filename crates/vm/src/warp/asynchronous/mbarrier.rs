@@ -125,10 +125,11 @@ impl Warp {
     ) -> Tried<bool> {
         let over = self.over(env, call, wait, taking)?;
         let frame = &mut self.calls[call].frame;
-        frame.set_predicate(wait.d, over, taking);
+        // Where both are one predicate, the first remains in it.
         if let Some(second) = wait.second {
             frame.set_predicate(second, 0, taking);
         }
+        frame.set_predicate(wait.d, over, taking);
         if let Some(report) = wait.report {
             frame.set_row(report, [0u32; LANES], taking);
         }
