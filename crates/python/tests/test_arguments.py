@@ -1,5 +1,7 @@
 """Arguments that are not as they should be: errors that name them."""
 
+import decimal
+import fractions
 import subprocess
 import sys
 
@@ -184,3 +186,33 @@ def test_other_arguments_are_named():
     ):
         with pytest.raises((TypeError, ValueError), match=rf"^{name}\b"):
             call(object())
+
+
+def test_numbers_are_not_cut():
+    ptx = """.version 8.0
+    .target sm_80
+    .address_size 64
+    .global .f32 held[2];
+    .visible .entry k(.param .u32 n, .param .f32 x) { ret; }"""
+    module = softwarp.Module(ptx)
+    launch = module.k[1, 1]
+    launch(np.int64(3), fractions.Fraction(5, 2))
+    launch(fractions.Fraction(4, 2), 1)
+    for n in ("12", fractions.Fraction(5, 2), decimal.Decimal("2.5"), 2.0, np.complex64(2 + 3j)):
+        with pytest.raises(TypeError, match="parameter n is .u32"):
+            launch(n, 1)
+    for x in ("1.5", np.complex64(2 + 3j), 1 + 0j):
+        with pytest.raises(TypeError, match="parameter x is .f32"):
+            launch(1, x)
+    with pytest.raises(OverflowError, match="parameter x is .f32"):
+        launch(1, 10**400)
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    with pytest.raises(TypeError, match="parameter n is .u32"):
+        launch(ml_dtypes.bfloat16(2.5), 1)
+    # Numbers without a dtype are not written in NumPy's own.
+    with pytest.raises(TypeError, match="values for held are numbers without a dtype"):
+        module.set("held", [1.5])
+    module.set("held", [1.5], np.float32)
+    assert module.get("held", np.float32)[0] == 1.5
+    with pytest.raises(TypeError, match="Python objects"):
+        module.array([None])

@@ -23,11 +23,15 @@ KINDS = {
 }
 SHOWN = {"ue8m0": [2, 0.25, 2, 1]}
 
+# It does not round to nearest.
+ROUNDING = {"ue8m0": "rz"}
+
 
 def codes_of(format):
     """Some codes of a format, and their values."""
     values = np.float32(SHOWN.get(format, VALUES))
-    codes = [softwarp.format(format).encode(float(value)) for value in values]
+    # ue8m0 does not round to nearest; the values are exact.
+    codes = [softwarp.format(format).encode(float(value), "rz") for value in values]
     return np.array(codes, np.uint16 if format == "bf16" else np.uint8), values
 
 
@@ -59,6 +63,12 @@ _new.restype = ctypes.py_object
 _new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
+class _Managed(ctypes.Structure):
+    """`DLManagedTensor`"""
+
+    _fields_ = [("tensor", _capsule._Tensor), ("manager_ctx", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
 class Tensor:
     """An array of a library that is not there, as DLPack shows it."""
 
@@ -73,7 +83,7 @@ class Tensor:
         tensor = _capsule._Tensor(
             codes.ctypes.data, 1, 0, len(shape), code, bits, lanes, self.shape_of_it, self.strides, 0
         )
-        self.whole = tensor if version is None else _capsule._Versioned(*version, None, None, flags, tensor)
+        self.whole = _Managed(tensor, None, None) if version is None else _capsule._Versioned(*version, None, None, flags, tensor)
         self.name = b"dltensor" if version is None else b"dltensor_versioned"
 
     def __dlpack_device__(self):
@@ -114,6 +124,9 @@ def test_values_are_those_of_the_array(ml_dtypes):
         inside.set(x)
         inside.set(values)
         assert softwarp.convert(inside, "f32").tolist() == values.tolist()
+        if format == "ue8m0" and not ml_dtypes:
+            with pytest.raises(ValueError, match="not all powers of two"):
+                inside.set(3 * values)
         # Codes of its dtype are what they are.
         inside.set(inside.numpy())
         assert softwarp.convert(inside, "f32").tolist() == values.tolist()
@@ -186,6 +199,66 @@ def test_what_is_not_known_is_an_error_that_says_what_to_do(ml_dtypes):
                 use()
 
 
+def test_what_a_library_says_twice_must_be_the_same(ml_dtypes):
+    halves, words = np.array([0x3F80, 0x4000], np.uint16), np.array([0x3F800000], np.uint32)
+    for x, name in (
+        (Tensor(halves, 2, 16, dtype="bfloat16"), "float16"),
+        (Tensor(halves, 4, 16, dtype="float16"), "bf16"),
+        (Tensor(halves, 4, 16, dtype="uint16"), "bf16"),
+        (Tensor(words, 0, 32, dtype="float32"), "int32"),
+        (Tensor(words, 2, 32, dtype="complex64"), "float32"),
+        (Tensor(words.view(np.uint8), 12, 8, dtype="float8_e4m3fn"), "e5m2"),
+        (Tensor(words.view(np.uint8), 2, 8, dtype="float8_e4m3fn"), "float8"),
+        (Tensor(words.view(np.uint8), 6, 8, dtype="float8_e4m3fn"), "bool8"),
+    ):
+        for use in (
+            lambda: softwarp.convert(x, "f32"),
+            lambda: softwarp.Module(SAXPY).array(x),
+            lambda: softwarp.Module(SAXPY).saxpy[1, 1](1, x, x, 1),
+        ):
+            with pytest.raises(TypeError, match=f"has the dtype .* and gives elements of {name} to DLPack"):
+                use()
+    # A number of bits that the type does not have.
+    with pytest.raises(TypeError, match="has elements of bfloat8"):
+        softwarp.convert(Tensor(words.view(np.uint8), 4, 8), "f32")
+    # Bytes that are said to be truth values.
+    assert softwarp.Module(SAXPY).array(Tensor(np.array([1, 0], np.uint8), 1, 8, dtype="bool")).dtype == np.bool_
+
+
+def test_arrays_without_dlpack_are_what_their_dtype_says(ml_dtypes):
+    codes, values = codes_of("bf16")
+
+    def shown(array):
+        return types.SimpleNamespace(dtype=DType("bfloat16"), __array_interface__=array.__array_interface__, kept=array)
+
+    assert softwarp.convert(shown(codes), "f32").tolist() == values.tolist()
+    with pytest.raises(TypeError, match="x has the dtype bfloat16 and gives an array of float16"):
+        softwarp.convert(shown(codes.view(np.float16)), "f32")
+
+
+def test_packed_codes_are_bytes_or_elements_of_four_bits(ml_dtypes):
+    eights = Tensor(np.array([1, 2], np.uint8), 10, 8)
+    for use in (softwarp.pack4, softwarp.unpack4):
+        for x in (np.array([True, False]), eights):
+            with pytest.raises(TypeError, match="codes are in arrays of bytes"):
+                use(x)
+    assert softwarp.pack4(softwarp.convert(VALUES, "e2m1")).tolist() == [0x83, 0x04]
+    pairs = Tensor(np.array([0x21], np.uint8), 17, 4, lanes=2)
+    assert softwarp.unpack4(pairs).tolist() == [1, 2]
+
+
+def test_tensor_maps_do_not_take_other_formats(ml_dtypes):
+    map = softwarp.tensor.Map(type="f16", dims=(64, 8), box=(64, 8))
+    codes = np.zeros((8, 64), np.uint16)
+    assert map.copy(codes).tolist() == map.copy(codes.view(np.float16)).tolist() == map.copy(codes.view(np.uint8)).tolist()
+    with pytest.raises(TypeError, match="array holds bf16, and the map's elements are f16"):
+        map.copy(Tensor(codes, 4, 16))
+    with pytest.raises(TypeError, match="array holds bf16, and the map's elements are f16"):
+        map.store(np.zeros(1024, np.uint8), Tensor(codes, 4, 16))
+    same = softwarp.tensor.Map(type="bf16", dims=(64, 8), box=(64, 8))
+    assert same.copy(Tensor(codes, 4, 16)).size == 1024
+
+
 def test_textures_do_not_take_codes_for_integers(monkeypatch):
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     _formats._dtype.cache_clear()
@@ -219,6 +292,17 @@ def test_forms_of_cvt_take_elements_of_their_operands(ml_dtypes):
             softwarp.cvt("f32.f16", x)
 
 
+def test_integers_are_numbers_or_bits_of_a_register():
+    assert softwarp.cvt("f32.f16", np.uint16([0x3C00])).tolist() == [1]
+    for array in (np.int16([1]), np.uint8([1]), np.int64([1])):
+        with pytest.raises(TypeError, match="operand a is f16, and an array of .*int.* was given"):
+            softwarp.cvt("f32.f16", array)
+    assert softwarp.cvt("rn.f32.s8", np.int64([-128, 127])).tolist() == [-128, 127]
+    for form, value in (("rn.f32.s8", 300), ("rn.f32.s8", -300), ("rn.f32.s8", 200), ("rn.f32.s32", 1 << 31), ("rn.f32.u32", -1)):
+        with pytest.raises(ValueError, match="operand a"):
+            softwarp.cvt(form, np.int64([value]))
+
+
 def test_tensors_of_torch(ml_dtypes):
     torch = pytest.importorskip("torch")
     for name, (format, _, _) in KINDS.items():
@@ -228,10 +312,10 @@ def test_tensors_of_torch(ml_dtypes):
         integers = torch.from_numpy(codes.view(np.int16 if format == "bf16" else np.uint8))
         x = integers.view(getattr(torch, name))
         assert softwarp.convert(x, "f32").tolist() == values.tolist()
-        again = softwarp.convert(torch.from_numpy(values), format)
+        again = softwarp.convert(torch.from_numpy(values), format, rounding=ROUNDING.get(format, "rn"))
         assert again.dtype == x.dtype and again.view(integers.dtype).tolist() == integers.tolist()
         out = torch.zeros(4).to(x.dtype)
-        softwarp.convert(values, format, out=out)
+        softwarp.convert(values, format, rounding=ROUNDING.get(format, "rn"), out=out)
         assert out.view(integers.dtype).tolist() == integers.tolist()
     assert softwarp.convert(VALUES, "bf16", like="torch").dtype == torch.bfloat16
     learned = torch.ones(2, dtype=torch.bfloat16, requires_grad=True)
@@ -285,10 +369,10 @@ def test_tensors_under_the_names_of_torch(ml_dtypes, monkeypatch):
         x = torch.Tensor(codes.copy(), getattr(torch, name))
         assert softwarp.convert(x, "f32").array.tolist() == values.tolist()
         assert softwarp.quantize(x, "mxfp8").dequantize(like="numpy").tolist() == values.tolist()
-        again = softwarp.convert(values, format, like="torch")
+        again = softwarp.convert(values, format, rounding=ROUNDING.get(format, "rn"), like="torch")
         assert again.dtype is x.dtype and again.array.view(codes.dtype).tolist() == codes.tolist()
         out = torch.Tensor(np.zeros(4, codes.dtype), x.dtype)
-        assert softwarp.convert(values, format, out=out) is out and out.array.tolist() == codes.tolist()
+        assert softwarp.convert(values, format, rounding=ROUNDING.get(format, "rn"), out=out) is out and out.array.tolist() == codes.tolist()
         inside = softwarp.Module(SAXPY).array(x)
         assert softwarp.convert(inside, "f32").tolist() == values.tolist()
     pairs = torch.Tensor(np.array([0x21, 0x7F], np.uint8), torch.float4_e2m1fn_x2)

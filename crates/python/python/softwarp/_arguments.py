@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _softwarp
 from ._convert import _flat, _little, _values, convert
-from ._dlpack import _elements, _host, _one_each
+from ._dlpack import Elements, _elements, _host, _one_each
+from ._formats import format
 from ._texture import Sampler, Surface, Texture
 
 _POINTERS = ("u64", "b64", "s64", "u32", "b32", "s32")
@@ -19,6 +20,8 @@ class Array:
     """An array in the memory of a module, which stays there between launches. :meth:`Module.array` makes one."""
 
     def __init__(self, machine: _softwarp.Machine, values: NDArray[Any], format: str | None = None) -> None:
+        if values.dtype.hasobject:
+            raise TypeError("values are Python objects, which kernels cannot read")
         self._machine = machine
         self._format = format
         self.shape = values.shape
@@ -53,8 +56,9 @@ class Array:
         if str(self._format).endswith("x2"):
             raise TypeError(f"values are no {self._format}, which the array has")
         one_each = _one_each(given)
-        codes: NDArray[Any] = convert(one_each.array, str(self._format), from_=one_each.format, like="numpy")
-        return codes.view(self.dtype)
+        if one_each.format == self._format:
+            return np.asarray(one_each.array).view(self.dtype)
+        return _exact(one_each, str(self._format)).view(self.dtype)
 
     def _softwarp_elements(self) -> tuple[NDArray[Any], str | None]:
         return self.numpy(), self._format
@@ -88,6 +92,21 @@ class Array:
     def __del__(self) -> None:
         if hasattr(self, "address"):
             self.free()
+
+
+def _exact(given: Elements, to: str) -> NDArray[Any]:
+    """Elements as codes of a format: rounded to nearest, or exact powers of two."""
+
+    def codes(rounding: str) -> NDArray[Any]:
+        made: NDArray[Any] = convert(given.array, to, from_=given.format, rounding=rounding, like="numpy")
+        return made
+
+    if format(to).kind != "exponent":
+        return codes("rn")
+    below = codes("rz")
+    if below.tobytes() != codes("rp").tobytes():
+        raise ValueError(f"values are not all powers of two, which {to} has")
+    return below
 
 
 class _Held(NamedTuple):
@@ -193,12 +212,15 @@ def _raw(name: str, given: Any) -> bytes:
 
 def _number(name: str, kind: str, size: int, given: Any) -> bytes:
     """A number as a parameter of a type has it."""
+    if isinstance(given, (str, complex, np.complexfloating)):
+        raise TypeError(f"parameter {name} is .{kind}, and {given!r} is not a number of that kind")
     if kind[0] in "us" or (kind[0] == "b" and isinstance(given, (bool, int, np.integer, np.bool_))):
-        if isinstance(given, (float, np.floating)):
-            raise TypeError(f"parameter {name} is .{kind}, and {given!r} is not an integer")
         try:
             value = int(given)
-        except (TypeError, ValueError):
+            # Numbers with a fraction have an integer part, too.
+            if isinstance(given, (float, np.floating)) or value != given:
+                raise TypeError
+        except (OverflowError, TypeError, ValueError):
             raise TypeError(f"parameter {name} is .{kind}, and {given!r} is not an integer") from None
         lowest, highest = -(1 << 8 * size - 1), (1 << 8 * size) - 1
         if not lowest <= value <= highest:
@@ -213,6 +235,8 @@ def _number(name: str, kind: str, size: int, given: Any) -> bytes:
         raise TypeError(f"parameter {name} is .{kind}: give its {size} bytes")
     try:
         number = float(given)
+    except OverflowError:
+        raise OverflowError(f"parameter {name} is .{kind}, and the number does not fit") from None
     except (TypeError, ValueError):
         raise TypeError(f"parameter {name} is .{kind}, and {given!r} is not a number") from None
     return convert(number, kind).tobytes()

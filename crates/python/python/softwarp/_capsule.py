@@ -118,6 +118,16 @@ class Capsule:
         return int(self._tensor.code) in (0, 1) and int(self._tensor.lanes) == 1
 
     @property
+    def dtype(self) -> np.dtype | None:
+        """NumPy's dtype of the elements, if it has one."""
+        code, bits = int(self._tensor.code), int(self._tensor.bits)
+        kind = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}.get(code)
+        try:
+            return np.dtype(f"{kind}{bits // 8}") if kind and self.is_usual and bits % 8 == 0 else None
+        except TypeError:
+            return None
+
+    @property
     def is_usual(self) -> bool:
         """Whether the elements are of a kind that NumPy has."""
         return int(self._tensor.code) in _USUAL and int(self._tensor.lanes) == 1
@@ -133,7 +143,7 @@ class Capsule:
     def _format(self) -> str | None:
         code, bits, lanes = self._tensor.code, self._tensor.bits, self._tensor.lanes
         format = _CODES.get(code, ("", None))[1]
-        if format is None or bits not in (_BITS[format], 8):
+        if format is None or bits != _BITS[format] and (bits != 8 or _BITS[format] > 8):
             return None
         if bits >= 8 or self._flags & _PADDED:
             return format if lanes == 1 else None

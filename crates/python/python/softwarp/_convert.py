@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _softwarp
 from ._dlpack import _as_kind, _elements, _host, _is_torch, _kind, _one_each
-from ._formats import Format, _dtype, _of_dtype, format
+from ._formats import _ML_DTYPES, Format, _dtype, _of_dtype, format
 from ._given import integer, text
 
 
@@ -165,7 +165,17 @@ def _writable(out: Any, target: Format) -> NDArray[Any]:
         raise TypeError(f"out is a {type(out).__name__}, and an array is wanted")
     if said not in (None, target.name):
         raise TypeError(f"out has elements of {said}, and {target.name} is wanted")
-    return array.view(f"u{array.dtype.itemsize}") if _is_torch(out) and array.dtype.kind == "i" else array
+    # Torch may lack unsigned integers for codes.
+    is_codes = _is_torch(out) and array.dtype.kind == "i" and target.name in _ML_DTYPES
+    return array.view(f"u{array.dtype.itemsize}") if is_codes else array
+
+
+def _is_codes(given: NDArray[Any], format: str | None, formats: tuple[str, ...]) -> bool:
+    """Whether an array has bytes that are codes: integers, or elements of one of some formats."""
+    if format is not None:
+        return format in formats
+    names = [_ML_DTYPES[one] for one in formats if one in _ML_DTYPES]
+    return given.dtype.itemsize == 1 and (given.dtype.kind in "uiS" or given.dtype.name in names)
 
 
 def pack4(codes: ArrayLike) -> NDArray[np.uint8]:
@@ -178,9 +188,10 @@ def pack4(codes: ArrayLike) -> NDArray[np.uint8]:
     >>> softwarp.unpack4(softwarp.pack4(codes), 3)
     array([ 1,  2, 15], dtype=uint8)
     """
-    bytes_ = np.atleast_1d(np.asarray(codes))
-    if bytes_.dtype.itemsize != 1:
-        raise TypeError(f"4-bit codes are in arrays of bytes, and this one has {bytes_.dtype}")
+    given = _elements(codes, "codes")
+    bytes_ = np.atleast_1d(np.asarray(given.array))
+    if not _is_codes(bytes_, given.format, ("e2m1", "u4", "s4")):
+        raise TypeError(f"4-bit codes are in arrays of bytes, and this one has {given.format or bytes_.dtype}")
     bytes_ = np.ascontiguousarray(bytes_).view(np.uint8) & np.uint8(15)
     if bytes_.shape[-1] % 2:
         bytes_ = np.concatenate([bytes_, np.zeros((*bytes_.shape[:-1], 1), np.uint8)], axis=-1)
@@ -189,13 +200,19 @@ def pack4(codes: ArrayLike) -> NDArray[np.uint8]:
 
 def unpack4(packed: ArrayLike, length: int | None = None) -> NDArray[np.uint8]:
     """The 4-bit codes of bytes that hold two each, along the last axis; the first ``length`` of them."""
-    bytes_ = np.atleast_1d(np.asarray(packed))
-    if bytes_.dtype.itemsize != 1:
-        raise TypeError(f"packed codes are in arrays of bytes, and this one has {bytes_.dtype}")
+    given = _elements(packed, "packed")
+    bytes_ = np.atleast_1d(np.asarray(given.array))
+    if not _is_codes(bytes_, given.format, ("e2m1x2",)):
+        raise TypeError(f"packed codes are in arrays of bytes, and this one has {given.format or bytes_.dtype}")
     bytes_ = np.ascontiguousarray(bytes_).view(np.uint8)
     both = np.stack([bytes_ & np.uint8(15), bytes_ >> np.uint8(4)], axis=-1)
     codes = both.reshape(*bytes_.shape[:-1], 2 * bytes_.shape[-1])
     return codes[..., :length]
+
+
+def _is_register(given: NDArray[Any], element: str) -> bool:
+    """Whether integers are what a register of one element can hold: numbers for one of integers, and bits otherwise."""
+    return format(element).kind == "integer" or given.dtype == np.dtype(f"u{_dtype(element).itemsize}")
 
 
 def _register(form: str, operand: tuple[str, str | None, int, int], given: ArrayLike) -> NDArray[np.uint64]:
@@ -214,15 +231,26 @@ def _register(form: str, operand: tuple[str, str | None, int, int], given: Array
             array = convert(array.astype(np.float64), element) if format(element).kind != "integer" else array
         if array.dtype == dtype:
             array = _little(array).view(f"u{dtype.itemsize}")
+    number = lanes == 1 and element is not None and format(element).kind
+    if number and name != "scale-factor" and array.dtype.kind in "ui" and not _is_register(array, str(element)):
+        raise TypeError(
+            f"{form}: operand {name} is {element}, and an array of {array.dtype} was given: give {_dtype(str(element))}, or "
+            f"its bits as u{_dtype(str(element)).itemsize}"
+        )
     if array.dtype.kind not in "ui":
         what = element if lanes == 1 else f"{element}x{lanes}"
         raise TypeError(f"{form}: operand {name} is {what or 'bits'}, and an array of {array.dtype} was given")
+    least, most = (int(array.min()), int(array.max())) if array.size else (0, 0)
+    if most >= 1 << bits or least < -(1 << bits - 1):
+        raise ValueError(f"{form}: operand {name} has {bits} bits, and a value has more")
+    if number == "integer" and array.dtype.kind == "i":
+        # Integers with a sign are numbers, and not bits.
+        limits = format(str(element))
+        for value in (least, most):
+            if not limits.min <= value <= limits.max:
+                raise ValueError(f"{form}: operand {name} is {element}, and {value} is not")
     registers = array.astype(np.uint64)
-    if bits < 64 and registers.size and int((registers >> np.uint64(bits)).max()):
-        if array.dtype.kind == "u" or from_python and int(array.min()) >= 0:
-            raise ValueError(f"{form}: operand {name} has {bits} bits, and a value has more")
-        registers &= np.uint64((1 << bits) - 1)
-    return registers
+    return registers & np.uint64((1 << bits) - 1) if bits < 64 else registers
 
 
 def cvt(form: str, *operands: ArrayLike) -> NDArray[Any]:

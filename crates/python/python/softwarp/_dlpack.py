@@ -57,6 +57,13 @@ def _on_host(x: Any, argument: str) -> None:
         raise TypeError(f"{argument} is on a GPU, and memory of the processor is wanted: copy it there first")
 
 
+def _contradicts(argument: str, name: str, given: str) -> TypeError:
+    return TypeError(
+        f"{argument} has the dtype {name} and gives elements of {given} to DLPack: pass an array of NumPy, or codes as an "
+        "array of unsigned integers with from_="
+    )
+
+
 def _unknown(argument: str, name: str) -> TypeError:
     return TypeError(
         f"{argument} has elements of {name}, which softwarp does not know: convert them in their library, or pass their "
@@ -72,15 +79,26 @@ def _elements(x: Any, argument: str) -> Elements:
         # An array in the memory of a module.
         return Elements(*x._softwarp_elements())
     _on_host(x, argument)
-    if not hasattr(x, "__dlpack__"):
-        return Elements(x)
-    plain = x.detach() if hasattr(x, "detach") else x
     name = _dtype_name(x)
+    if not hasattr(x, "__dlpack__"):
+        return _named_codes(x, name, argument)
+    plain = x.detach() if hasattr(x, "detach") else x
     if name is None or _NUMPY.fullmatch(name):
         try:
-            return Elements(np.from_dlpack(plain))
+            array = np.from_dlpack(plain)
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
-            return _read(plain, None, argument, error)
+            read = _read(plain, None, argument, error)
+            if name is not None:
+                raise _contradicts(argument, name, str(read.format)) from error
+            return read
+        # The dtype of a name with its bits, as in `float16` and unlike `long`.
+        if name is not None and name[-1].isdigit() and array.dtype != np.dtype(name):
+            raise _contradicts(argument, name, str(array.dtype))
+        if name in ("bool", "bool_") and array.dtype != np.bool_:
+            if array.dtype.itemsize != 1:
+                raise _contradicts(argument, name, str(array.dtype))
+            array = array.view(np.bool_)
+        return Elements(array)
     format = _named_by(_PAIRS.get(name, name))
     is_torch = _is_torch(x)
     if format is None or is_torch and format not in _IN_TORCH and name not in _PAIRS:
@@ -95,6 +113,19 @@ def _elements(x: Any, argument: str) -> Elements:
     return _read(plain, name, argument, None)
 
 
+def _named_codes(x: Any, name: str | None, argument: str) -> Elements:
+    """What has no DLPack: arrays of other libraries whose dtype is of a format that NumPy lacks. All else is as it is."""
+    format = None if name is None or isinstance(x.dtype, np.dtype) else _named_by(_PAIRS.get(name, name))
+    if format is None or not (hasattr(x, "__array_interface__") or hasattr(x, "__array__")):
+        return Elements(x)
+    array = np.asarray(x)
+    if array.dtype == _dtype(format):
+        return Elements(array, format)
+    if array.dtype.kind not in "uiV" or array.dtype.itemsize != _dtype(format).itemsize:
+        raise TypeError(f"{argument} has the dtype {name} and gives an array of {array.dtype}: convert it in its library")
+    return _coded(array.view(f"u{array.dtype.itemsize}"), format, name in _PAIRS)
+
+
 def _read(x: Any, name: str | None, argument: str, error: Exception | None) -> Elements:
     """The elements by what the array gives to DLPack, where NumPy cannot read it or the dtype has a name."""
     try:
@@ -102,14 +133,17 @@ def _read(x: Any, name: str | None, argument: str, error: Exception | None) -> E
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as own:
         raise TypeError(f"{argument} cannot be read through DLPack: {error or own}") from (error or own)
     given = capsule.format
+    named = None if name is None else _named_by(_PAIRS.get(name, name))
+    if named is not None and given not in (None, named):
+        raise _contradicts(argument, str(name), str(given))
+    if named is not None and given is None and not capsule.is_integer:
+        raise _contradicts(argument, str(name), capsule.name)
     if given is None and name is not None and capsule.is_integer and not capsule.in_pairs:
         # Codes under the name of what they are.
-        given = _named_by(_PAIRS.get(name, name))
+        given = named
         if given is not None and _dtype(given).itemsize == capsule.itemsize:
             return _coded(capsule.codes(), given, name in _PAIRS)
         given = None
-    if given is None and capsule.is_usual and not capsule.is_integer and error is None:
-        return Elements(np.from_dlpack(x))
     if given is None:
         if capsule.is_usual and error is not None:
             raise TypeError(f"{argument} cannot be read through DLPack: {error}") from error

@@ -399,9 +399,12 @@ class Module:
         return values.view(dtype)
 
     def set(self, variable: str, values: ArrayLike, dtype: DTypeLike | None = None) -> None:
-        """Writes the beginning of a ``.global`` or ``.const`` variable."""
+        """Writes the beginning of a ``.global`` or ``.const`` variable: the elements of an array as they are, or numbers in
+        a dtype."""
         address, size = self._place(variable)
         given = np.asarray(_host(values, "values")) if dtype is None else _values(values, "values", dtype)
+        if dtype is None and isinstance(values, (bool, int, float, complex, list, tuple)):
+            raise TypeError(f"values for {variable} are numbers without a dtype: give an array, or say dtype=")
         if given.dtype.hasobject or given.dtype.kind in "USMm":
             raise TypeError(f"values for {variable} are {given.dtype}, and numbers are wanted")
         raw = _flat(_little(given))

@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _softwarp
 from ._convert import _flat, _little
-from ._dlpack import _host
+from ._dlpack import _elements, _host
+from ._formats import _ML_DTYPES
 from ._given import integer, several
 
 __all__ = ["Diagnostic", "Drawing", "Map", "MapError"]
@@ -29,6 +30,10 @@ __all__ = ["Diagnostic", "Drawing", "Map", "MapError"]
 # Bytes of an element in memory; types that are not here are packed.
 _BYTES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "s32": 4, "s64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8}
 _BYTES |= {"f32.ftz": 4, "tf32": 4, "tf32.ftz": 4}
+
+
+# Formats of numbers by the names of dtypes.
+_FLOATS = {"float16": "f16", "float32": "f32", "float64": "f64"} | {name: format for format, name in _ML_DTYPES.items()}
 
 
 @dataclass(frozen=True)
@@ -230,7 +235,7 @@ class Map:
         (array([512, 513, 514], dtype=uint16), array([584, 585, 586], dtype=uint16))
         """
         map, shared = self._legal(), integer("shared", shared)
-        raw = _flat(_little(self._fits(np.asarray(_host(array, "array")))))
+        raw = _flat(_little(self._fits(array if hasattr(array, "__dlpack__") else np.asarray(array))))
         place = _place(at, offsets)
         return np.frombuffer(
             _softwarp.tensor_copy(map, self.arch, raw, *place, mode, shared), np.uint8
@@ -263,7 +268,7 @@ class Map:
         (array([2, 2, 2], dtype=uint32), array([1, 1, 1], dtype=uint32))
         """
         map, shared = self._legal(), integer("shared", shared)
-        values = self._fits(_host(array, "array"))
+        values = self._fits(array)
         if not values.flags.writeable:
             raise ValueError("array is read-only, and a store writes to it")
         if not values.flags.c_contiguous or _little(values) is not values and not np.shares_memory(_little(values), values):
@@ -272,13 +277,22 @@ class Map:
         place = _place(at, offsets)
         _softwarp.tensor_store(map, self.arch, raw, _flat(values), *place, mode, shared, reduce or "store")
 
-    def _fits(self, values: Any) -> NDArray[Any]:
-        """An array that can be the tensor."""
+    def _fits(self, given: Any) -> NDArray[Any]:
+        """An array that can be the tensor: of the map's elements, or of integers that are their bits or bytes."""
+        elements = _elements(given, "array")
+        values = elements.array
         if not isinstance(values, np.ndarray):
             raise TypeError(f"array is a {type(values).__name__}, and an array is wanted")
         wanted = _BYTES.get(str(self._fields.get("type")))
         if wanted is not None and values.dtype.itemsize not in (wanted, 1):
             raise TypeError(f"array holds {values.dtype}, and the map's elements are {self._fields['type']}")
+        # Numbers of one format are not those of another one as wide.
+        own = str(self._fields.get("type")).split(".")[0]
+        own = {"tf32": "f32"}.get(own, own)
+        held = elements.format or _FLOATS.get(values.dtype.name)
+        is_other = held is not None and (wanted, values.dtype.itemsize) != (1, 1) and own in _BYTES
+        if is_other and held != own and (own in _FLOATS.values() or values.dtype.itemsize != wanted):
+            raise TypeError(f"array holds {held}, and the map's elements are {self._fields['type']}")
         dims = tuple(self._fields["dims"])
         if values.ndim > 1 and "strides" not in self._fields and values.shape[::-1] != dims:
             if values.dtype.itemsize == wanted:
