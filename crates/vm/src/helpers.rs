@@ -8,10 +8,11 @@
 //! A thread that starts may have to wait for the loader's lock, which a thread that loads or unloads a library holds: as
 //! long as the helpers have not started, launches do without them.
 
+use crate::signals;
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 use std::process;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Once, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -39,7 +40,8 @@ impl Helpers {
             let started = |_| {
                 STARTED.fetch_add(1, Ordering::Release);
             };
-            let pool = ThreadPoolBuilder::new().num_threads(count).start_handler(started).build().ok()?;
+            let builder = ThreadPoolBuilder::new().num_threads(count).start_handler(started);
+            let pool = signals::held_back(|| builder.build()).ok()?;
             let end = Instant::now() + START;
             while STARTED.load(Ordering::Acquire) < count && Instant::now() < end {
                 thread::sleep(Duration::from_micros(20));
@@ -86,6 +88,13 @@ pub(crate) fn with_helpers<'scope, R>(work: impl FnOnce(&Scope<'scope>) -> R) ->
     let own = rayon::current_thread_index().is_none().then(Helpers::get).flatten();
     match own.and_then(Claim::new) {
         Some(claim) => claim.0.pool.in_place_scope(work),
-        None => rayon::in_place_scope(work),
+        None => {
+            // The threads of the usual pool begin when it is first asked for something.
+            static USUAL: Once = Once::new();
+            USUAL.call_once(|| {
+                signals::held_back(rayon::current_num_threads);
+            });
+            rayon::in_place_scope(work)
+        }
     }
 }

@@ -63,6 +63,7 @@ mod launch;
 mod launch_info;
 mod meter;
 mod nested;
+pub mod signals;
 mod spare;
 pub mod tuning;
 mod warp;
