@@ -456,6 +456,11 @@ impl Driver {
         if stream.nonblocking { Vec::new() } else { context.legacy.pending().into_iter().collect() }
     }
 
+    /// Whether work that is given to a stream now may be done after the call, even if it waits for nothing by itself.
+    pub fn is_later(&self, context: &Context, stream: &Arc<Stream>) -> bool {
+        stream.pending().is_some() || thread::is_leaving() || !self.before(context, stream).is_empty()
+    }
+
     /// Gives work to a stream, or to the graph that the stream is captured into.
     pub fn issue(&'static self, context: &Context, stream: &Arc<Stream>, work: Work) -> Result<(), Code> {
         if self.captures.add(self, stream.id, &work)? {

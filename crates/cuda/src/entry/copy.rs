@@ -50,7 +50,7 @@ fn copy_in(
     // What is pageable may change once the call returns.
     let mut copy = Copy { to, from, bytes: bytes as u64, kept: None };
     if let (When::InOrder(_), Side::Pageable(address)) = (when, from)
-        && stream.pending().is_some()
+        && driver.is_later(context, stream)
         && driver.captures.status(stream.id) == Status::None
     {
         // SAFETY: the program says that it has so many bytes at this address.

@@ -71,7 +71,7 @@ fn copy_region(asked: Copy3D, when: When) -> Done {
     // What is pageable may change once the call returns.
     let must_keep = when != Now
         && region.from.is_pageable()
-        && stream.pending().is_some()
+        && driver.is_later(&context, &stream)
         && driver.captures.status(stream.id) == Status::None;
     let waits = region.to.is_pageable() || when == Now && region.from.is_pageable();
     let region = if must_keep && !waits { region.keep_source(driver)? } else { region };

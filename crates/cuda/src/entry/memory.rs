@@ -103,11 +103,21 @@ pub(crate) fn second() -> Result<(&'static Driver, Arc<Context>), Code> {
     Ok((driver, context))
 }
 
+/// Waits for all work of the current context, and of the one that memory belongs to.
+fn synchronize_for(driver: &Driver, context: &Context, block: &Block) -> Done {
+    if block.context != context.handle
+        && let Some(owner) = driver.active_context(block.context)
+    {
+        driver.synchronize(&owner)?;
+    }
+    driver.synchronize(context)
+}
+
 /// Frees what begins at an address. All work that was submitted is done before.
 fn free(driver: &Driver, context: &Context, address: u64, is_right: impl Fn(&Block) -> bool) -> Done {
     let block = lock(&driver.blocks).at(address).filter(is_right).ok_or(Code::INVALID_VALUE)?;
     driver.captures.forbid_unsafe()?;
-    driver.synchronize(context)?;
+    synchronize_for(driver, context, &block)?;
     lock(&driver.blocks).remove(address);
     driver.release(&block);
     Ok(())
@@ -270,13 +280,13 @@ crate::entries! {
         let context = driver.current_context()?;
         driver.check_fault()?;
         let start = address.address();
-        match driver.block(start) {
-            Some(Block { base, kind: Kind::Registered, .. }) if base == start => {}
+        let block = match driver.block(start) {
+            Some(block) if block.kind == Kind::Registered && block.base == start => block,
             Some(_) => return Err(Code::INVALID_VALUE),
             None => return Err(Code::HOST_MEMORY_NOT_REGISTERED),
-        }
+        };
         driver.captures.forbid_unsafe()?;
-        driver.synchronize(&context)?;
+        synchronize_for(driver, &context, &block)?;
         if let Some(block) = lock(&driver.blocks).remove(start) {
             crate::registered::unmap(&driver.machine, block.base, block.base + block.bytes);
         }
