@@ -235,3 +235,56 @@ fn processes_that_end_by_signals_have_initialised_the_driver() {
     assert!(!ran.stderr.contains("did not initialise"), "{}", ran.stderr);
     assert!(ran.stderr.contains("1 launch had not ended when the process did: spin\n"), "{}", ran.stderr);
 }
+
+/// Functions that `exit` calls see what was submitted before it, in whatever order they were registered.
+#[test]
+fn functions_that_exit_calls_see_what_was_submitted() {
+    for _ in 0..times() {
+        for kernel in KERNELS {
+            let end = exec(&["--check"], &[], &["./driver", "show", kernel]);
+            assert_eq!((end.ran.code, end.ran.stdout.as_str()), (0, "1 1\n"), "{kernel}: {}", end.ran.stderr);
+            let end = exec(&["--check"], &[], &["./driver", "quick early", kernel]);
+            assert_eq!((end.ran.code, end.counts()), (0, [2, 0, 0]), "{kernel}: {}", end.ran.stderr);
+        }
+    }
+}
+
+/// Whatever such a function waits for, the limit holds.
+#[test]
+fn what_never_ends_is_stopped_while_the_program_waits_for_it() {
+    for (way, said) in [("synchronize", "synchronized\n"), ("join", "joined\n")] {
+        let began = Instant::now();
+        let end = exec(&["--check", "--exit-timeout", "0.5"], &[], &["./driver", way, "spin"]);
+        assert!(began.elapsed() < Duration::from_secs(30), "{way}");
+        assert_eq!((end.ran.code, end.counts()), (1, [1, 1, 0]), "{way}: {}", end.ran.stderr);
+        assert_eq!(end.ran.stdout, said);
+        assert!(end.ran.stderr.contains("kernel `spin`: it had not ended"), "{way}: {}", end.ran.stderr);
+    }
+}
+
+#[test]
+fn copies_behind_work_of_other_streams_have_what_was_given() {
+    for way in ["copy", "copy default"] {
+        for kernel in KERNELS {
+            let end = exec(&["--check"], &[], &["./driver", way, kernel]);
+            assert_eq!((end.ran.code, end.ran.stdout.as_str()), (0, "41\n"), "{way}: {}", end.ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn memory_is_freed_when_kernels_of_its_context_have_ended() {
+    for kernel in KERNELS {
+        let end = exec(&["--check"], &[], &["./driver", "free", kernel]);
+        assert_eq!((end.ran.code, end.counts()), (0, [2, 0, 0]), "{kernel}: {}", end.ran.stderr);
+    }
+}
+
+/// A signal's handler that calls `exit` is not run by a thread that kernels need.
+#[test]
+fn handlers_of_signals_can_end_the_process() {
+    for _ in 0..3 * times() {
+        let end = exec(&["--check"], &[], &["./driver", "signal", "atomic"]);
+        assert_eq!((end.ran.code, end.counts()), (14, [3, 0, 0]), "{}", end.ran.stderr);
+    }
+}

@@ -11,6 +11,7 @@
 use crate::code::Code;
 use crate::handle::{Handled, Kind, lock};
 use crate::thread;
+use softwarp::vm::signals::held_back;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -146,6 +147,8 @@ struct Tasks {
     used: bool,
     /// The task that is being done, once what it must follow is done.
     doing: Option<TaskKind>,
+    /// How many tasks are done.
+    performed: u64,
 }
 
 impl Stream {
@@ -183,6 +186,11 @@ impl Stream {
         lock(&self.queue.tasks).waiting.len()
     }
 
+    /// How many tasks are done.
+    pub fn performed(&self) -> u64 {
+        lock(&self.queue.tasks).performed
+    }
+
     /// Whether the calling thread does a task of it, so that it must not wait for it.
     pub fn is_done_here(&self) -> bool {
         DOING.get() == self.queue.address()
@@ -208,8 +216,8 @@ impl Stream {
         if tasks.worker == Worker::None {
             tasks.worker = Worker::Starting;
             let queue = self.queue.clone();
-            let started =
-                std::thread::Builder::new().name("softwarp stream".into()).spawn(move || queue.start());
+            let builder = std::thread::Builder::new().name("softwarp stream".into());
+            let started = held_back(|| builder.spawn(move || queue.start()));
             if started.is_err() {
                 // There is no thread to do it: it is done here.
                 drop(tasks);
@@ -230,7 +238,10 @@ struct End<'a> {
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
-        lock(&self.queue.tasks).doing = None;
+        let mut tasks = lock(&self.queue.tasks);
+        tasks.doing = None;
+        tasks.performed += 1;
+        drop(tasks);
         DOING.set(self.outer);
         self.done.set();
     }

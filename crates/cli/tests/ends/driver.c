@@ -17,6 +17,7 @@ unsigned cuDevicePrimaryCtxReset_v2(int);
 unsigned cuCtxCreate_v2(Handle *, unsigned, int);
 unsigned cuCtxDestroy_v2(Handle);
 unsigned cuCtxSetCurrent(Handle);
+unsigned cuCtxSynchronize(void);
 unsigned cuModuleLoadData(Handle *, const void *);
 unsigned cuModuleGetFunction(Handle *, Handle, const char *);
 unsigned cuModuleUnload(Handle);
@@ -24,10 +25,13 @@ unsigned cuLibraryLoadData(Handle *, const void *, void *, void *, unsigned, voi
 unsigned cuLibraryGetKernel(Handle *, Handle, const char *);
 unsigned cuLibraryUnload(Handle);
 unsigned cuMemAlloc_v2(Handle *, size_t);
+unsigned cuMemFree_v2(Handle);
+unsigned cuMemHostRegister_v2(void *, size_t, unsigned);
 unsigned cuMemAllocAsync(Handle *, size_t, Handle);
 unsigned cuMemFreeAsync(Handle, Handle);
 unsigned cuMemsetD32_v2(Handle, unsigned, size_t);
 unsigned cuMemsetD32Async(Handle, unsigned, size_t, Handle);
+unsigned cuMemcpyHtoDAsync_v2(Handle, const void *, size_t, Handle);
 unsigned cuMemcpyDtoH_v2(void *, Handle, size_t);
 unsigned cuMemcpyDtoHAsync_v2(void *, Handle, size_t, Handle);
 unsigned cuStreamCreate(Handle *, unsigned);
@@ -156,6 +160,76 @@ static void at_end(void)
     launch();
 }
 
+static unsigned page[1024] __attribute__((aligned(4096)));
+
+static void count(void *unused)
+{
+    seen[1]++;
+}
+
+/* What copies and functions of streams have written, seen by a function that `exit` calls. */
+static void show(void)
+{
+    printf("%u %u\n", page[0], seen[1]);
+    fflush(stdout);
+}
+
+static void show_later(void)
+{
+    Handle stream;
+    MUST(cuMemHostRegister_v2(page, sizeof page, 0));
+    MUST(cuStreamCreate(&stream, 0));
+    launch_on(stream);
+    MUST(cuMemcpyDtoHAsync_v2(page, counter, 4, stream));
+    MUST(cuLaunchHostFunc(stream, count, NULL));
+    atexit(show);
+}
+
+static void *synchronize(void *unused)
+{
+    MUST(cuCtxSetCurrent(context));
+    cuCtxSynchronize();
+    return unused;
+}
+
+static pthread_t waiting;
+
+static void join(void)
+{
+    pthread_join(waiting, NULL);
+    say("joined");
+}
+
+static void synchronize_at_exit(void)
+{
+    cuCtxSynchronize();
+    say("synchronized");
+}
+
+/* Copies to the device what changes behind the call, on a stream that waits for another one. */
+static void copy_behind(int on_default)
+{
+    Handle stream, memory;
+    unsigned value = 41, back = 0;
+    MUST(cuMemAlloc_v2(&memory, 64));
+    MUST(cuStreamCreate(&stream, 0));
+    launch_on(on_default ? stream : 0);
+    MUST(cuMemcpyHtoDAsync_v2(memory, &value, 4, on_default ? 0 : stream));
+    value = 99;
+    MUST(cuMemcpyDtoH_v2(&back, memory, 4));
+    printf("%u\n", back);
+}
+
+static void free_from_another_context(void)
+{
+    Handle stream, second;
+    MUST(cuStreamCreate(&stream, 1));
+    launch_on(stream);
+    launch_on(stream);
+    MUST(cuCtxCreate_v2(&second, 0, 0));
+    MUST(cuMemFree_v2(counter));
+}
+
 /* The last of the program's own functions. */
 __attribute__((destructor)) static void at_last(void)
 {
@@ -172,7 +246,43 @@ int main(int count, char **words)
 #define IS(word) (strcmp(mode, word) == 0)
     if (IS("before"))
         raise(SIGKILL);
+    if (IS("quick early"))
+        at_quick_exit(at_end);
     start(IS("destroy"), name);
+    if (IS("quick early"))
+        quick_exit(0);
+    if (IS("show")) {
+        show_later();
+        return 0;
+    }
+    if (IS("join")) {
+        launch();
+        pthread_create(&waiting, NULL, synchronize, NULL);
+        usleep(20000);
+        atexit(join);
+        return 0;
+    }
+    if (IS("synchronize")) {
+        atexit(synchronize_at_exit);
+        launch();
+        return 0;
+    }
+    if (IS("copy") || IS("copy default")) {
+        copy_behind(IS("copy default"));
+        return 0;
+    }
+    if (IS("free")) {
+        free_from_another_context();
+        return 0;
+    }
+    if (IS("signal")) {
+        signal(SIGALRM, exit);
+        for (int i = 0; i < 3; i++)
+            launch();
+        ualarm(1000, 0);
+        for (;;)
+            pause();
+    }
     if (IS("ready"))
         raise(SIGKILL);
     if (IS("streams")) {

@@ -3,27 +3,34 @@
 //! `exit` calls functions that were registered, the last one first, and destroys the program's static objects between
 //! them. There are two functions here:
 //!
-//! - [`begin`] is registered when the driver is made and when a library is loaded, so that it comes before destructors of
-//!   static objects that were made earlier, whose memory waiting copies may access, and before libraries are unloaded.
-//!   It waits for what is submitted, but not long: a kernel may wait for what such a destructor does.
+//! - [`begin`] comes before functions and destructors of static objects of the program, which may look at what waiting
+//!   copies and functions write, and before libraries are unloaded. It is registered when the driver is made, when a
+//!   library is loaded, and, above all others, when the thread that calls `exit` ends, which is the first thing that `exit`
+//!   does. It waits for what is submitted, as long as some of it ends now and then: a kernel may wait for what a destructor
+//!   does.
 //! - [`end`] is called last. It waits until the limit (`SOFTWARP_EXIT_TIMEOUT`, counted from the first of these calls)
 //!   and stops what has not ended then, with a message. Then it writes what is left to write.
 //!
 //! Between the two, calls that wait for work, among them those that unload code and destroy contexts, wait no longer than
-//! the limit. A process that ends by a signal or by `_exit` calls none of this.
+//! the limit; a thread keeps watch over it, since what a destructor waits for need not be a call of this library. Calls
+//! after [`end`] wait for what they submit. A process that ends by a signal or by `_exit` calls none of this.
 
 use super::{Driver, existing, report};
 use crate::code::Code;
 use crate::exit;
 use crate::handle::lock;
 use crate::stream::{Done, Stream, TaskKind, is_inside_task};
+use softwarp::vm::signals::held_back;
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// How long the first of the functions waits.
+/// How long the first of the functions waits for a task.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often it looks whether tasks have ended.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// How long it is waited for what was told to stop.
 const GRACE: Duration = Duration::from_secs(5);
@@ -36,6 +43,8 @@ const INSIDE: Duration = Duration::from_secs(1);
 pub struct Ending {
     /// When it began.
     began: OnceLock<Instant>,
+    /// A thread keeps watch over the limit.
+    is_watched: AtomicBool,
     /// Kernels and waits stop.
     stop: AtomicBool,
     /// What did not end was stopped and told.
@@ -66,18 +75,49 @@ pub fn come_first() {
     }
 }
 
+/// A thread that has used the driver ends, maybe since it has called `exit`: then [`begin`] is the first function that
+/// is called. Of very many threads, the first ones do it.
+pub fn come_first_of_all() {
+    const MOST: u64 = 1 << 16;
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    if existing().is_some() && COUNT.fetch_add(1, Ordering::Relaxed) < MOST {
+        exit::at_exit(begin);
+    }
+}
+
 /// The process begins to end.
 pub extern "C" fn begin() {
     let _ = catch_unwind(|| {
         if let Some(driver) = existing() {
-            let began = *driver.ending.began.get_or_init(Instant::now);
-            let patience = if is_inside_task() { INSIDE } else { PATIENCE };
-            let patience = patience.min(driver.config.exit_timeout);
-            driver.wait_until(&driver.all_streams(), began + patience);
+            let is_first = driver.ending.began.set(Instant::now()).is_ok();
+            let pending = driver.all_streams().iter().any(|stream| stream.pending().is_some());
+            // It is registered more than once, and waits in vain only once.
+            if !is_first && (!pending || driver.ending.is_watched.load(Ordering::SeqCst)) {
+                return;
+            }
+            if !driver.wait_patiently() {
+                driver.watch();
+            }
             driver.output.flush();
             driver.summary.so_far();
         }
     });
+}
+
+/// The last of the functions was called.
+static OVER: AtomicBool = AtomicBool::new(false);
+
+/// Called by every call of the driver: functions of the program can come after the last function here. What they submit
+/// is done before the call returns.
+#[inline]
+pub fn after_the_end() {
+    if OVER.load(Ordering::Relaxed)
+        && let Some(driver) = existing()
+    {
+        driver.finish_all();
+        driver.output.flush();
+        driver.summary.end();
+    }
 }
 
 /// The process ends, and nothing of the program runs after this.
@@ -97,6 +137,7 @@ pub extern "C" fn end() {
             driver.output.flush();
             report::leaks(driver);
             driver.summary.end();
+            OVER.store(true, Ordering::Relaxed);
         }
     });
 }
@@ -121,17 +162,20 @@ impl Driver {
     /// stopped.
     pub fn finish(&self, streams: &[Arc<Stream>]) {
         let Some(limit) = self.limit_of_end() else {
-            for stream in streams.iter().filter(|it| !it.is_done_here()) {
-                while let Some(last) = stream.pending() {
-                    self.wait(&last);
-                }
-            }
+            // What others submit meanwhile is not waited for.
+            let all = streams.iter().filter(|it| !it.is_done_here());
+            let pending: Vec<_> = all.filter_map(|stream| stream.pending()).collect();
+            pending.iter().for_each(|last| self.wait(last));
             return;
         };
         let limit = if is_inside_task() { limit.min(Instant::now() + INSIDE) } else { limit };
         let has_more = |stream: &Arc<Stream>| stream.is_done_here() && stream.waiting() > 0;
         if !self.wait_until(streams, limit) || streams.iter().any(has_more) {
             self.stop();
+        }
+        if self.ending.is_stopped() {
+            // Another thread that stops it has said so then.
+            drop(lock(&self.ending.stopped));
         }
     }
 
@@ -145,6 +189,48 @@ impl Driver {
                 }
             }
         }
+    }
+
+    /// Waits for work that streams have now, as long as some of it ends now and then; whether all of it is done.
+    fn wait_patiently(&self) -> bool {
+        let patience = if is_inside_task() { INSIDE } else { PATIENCE };
+        let limit = self.limit_of_end();
+        let streams = self.all_streams();
+        let others = streams.iter().filter(|it| !it.is_done_here());
+        let mut pending: Vec<_> = others.filter_map(|it| Some((it.pending()?, it))).collect();
+        let (mut done, mut since) = (0, Instant::now());
+        loop {
+            let now = Instant::now();
+            let end = limit.map_or(now + LOOK, |limit| limit.min(now + LOOK));
+            // Later ones are asked after one that takes long, so that all that have ended are seen.
+            pending.retain(|(last, _)| !last.wait_until(end));
+            if pending.is_empty() {
+                return true;
+            }
+            let performed =
+                pending.iter().fold(pending.len() as u64, |sum, (_, it)| sum.wrapping_add(it.performed()));
+            if std::mem::replace(&mut done, performed) != performed {
+                since = Instant::now();
+            }
+            if since.elapsed() >= patience || limit.is_some_and(|limit| Instant::now() >= limit) {
+                return false;
+            }
+        }
+    }
+
+    /// Has what does not end stopped when it is time, whatever the program waits for meanwhile.
+    fn watch(&'static self) {
+        let is_new = !self.ending.is_watched.swap(true, Ordering::SeqCst);
+        let Some(limit) = self.limit_of_end().filter(|_| is_new) else { return };
+        let watch = move || {
+            std::thread::sleep(limit.saturating_duration_since(Instant::now()));
+            if self.all_streams().iter().any(|stream| stream.pending().is_some()) {
+                self.stop();
+            }
+        };
+        let builder = std::thread::Builder::new().name("softwarp end".into());
+        // Without a thread, calls that wait keep to the limit, and the end of the process does.
+        let _ = held_back(|| builder.spawn(watch));
     }
 
     /// Waits for a task, however long it takes. Tasks whose threads cannot start while this one holds the loader's lock

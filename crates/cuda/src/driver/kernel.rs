@@ -84,6 +84,9 @@ pub(crate) fn run(driver: &'static Driver, launch: &KernelLaunch) {
     {
         waiting.extend(execute(driver, &next.of(&launch)));
     }
+    while waiting.take_next().is_some() {
+        driver.lose();
+    }
 }
 
 /// Runs one grid to its end; what it launched. A panic is a mistake of ours: the kernel ends with `CUDA_ERROR_UNKNOWN`.

@@ -159,6 +159,8 @@ pub fn initialise() -> Result<(), Code> {
         return Err(Code::NO_DEVICE);
     }
     DRIVER.get_or_init(|| {
+        thread::at_leave(ending::come_first_of_all);
+        thread::is_leaving();
         exit::at_last(ending::end);
         exit::at_quick_end(ending::end);
         ending::come_first();
@@ -204,6 +206,8 @@ pub fn current_for(stream: Handle<Stream>) -> Result<(&'static Driver, Arc<Conte
 
 impl Driver {
     fn new(config: Config) -> Driver {
+        // First of all: however the process ends from here on, it is said that it has used the driver.
+        let summary = Summary::new(config.summary.as_deref());
         let machine = Machine::beside_host(config.arch, 64, config.memory);
         let gpu = |&number: &u32| Gpu { number, primary: Mutex::default(), pools: Mutex::default() };
         Driver {
@@ -229,7 +233,7 @@ impl Driver {
             thread_streams: Mutex::default(),
             output: Output::default(),
             reported: Mutex::default(),
-            summary: Summary::new(config.summary.as_deref()),
+            summary,
             ending: Ending::default(),
             config,
             images: Images::default(),

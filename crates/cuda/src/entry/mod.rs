@@ -44,6 +44,7 @@ pub mod user_object;
 pub mod virtual_memory;
 
 use crate::code::{Code, Done};
+use crate::driver::ending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
@@ -62,6 +63,7 @@ fn enter_once(name: &'static str, body: &mut dyn FnMut() -> Done) -> u32 {
     static TRACE: OnceLock<bool> = OnceLock::new();
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(Code::UNKNOWN));
     let code = result.err().unwrap_or(Code::SUCCESS);
+    ending::after_the_end();
     if flushes(name) {
         crate::driver::flush_output();
     }
