@@ -77,4 +77,7 @@ fn constants_that_break_a_rule_are_explained() {
         "createpolicy.range.L2::evict_last.b64 Rb64_1, [Rb64_2], 9, 8",
         "is 9; it can be at most 8, which is `total-size`",
     );
+    said("mov.u32 Rb32_1, 0 ? 1 : 4 / 0", "E0413 division by zero");
+    said("ld.global.u32 Rb32_1, [Rb64_1+4/0]", "E0413 division by zero");
+    said("createpolicy.fractional.L2::evict_last.b64 Rb64_1, 1 + 2.0", "both operands are of one kind");
 }

@@ -130,15 +130,25 @@ impl Accepts {
             Opcode::Cvt => !value.ty.is_fundamental(),
             _ => matches!(value.fit, Fit::Fixed | Fit::Exact | Fit::AddressSized) && !packed,
         };
+        // Random bits and scales of a conversion.
+        let exact = form.opcode == Opcode::Cvt && value.fit == Fit::Exact;
         // The address of a variable and an offset make a number of 32 bits there.
-        let no_variable = fixed && value.fit != Fit::AddressSized && value.ty.bits() != 32
+        let no_variable = exact
+            || fixed && value.fit != Fit::AddressSized && value.ty.bits() != 32
             || !value.ty.is_fundamental()
             || form.opcode == Opcode::Createpolicy && value.ty.bits() == 64;
         let converts = special == Special::Address && value.forms.address;
         let moves_predicate = special == Special::Mov && value.ty == Type::Pred;
+        let restores = form.opcode == Opcode::Stackrestore;
         let forms = forms
-            | flag(!fixed && !converts && !moves_predicate && !is_simd_video(form), Accepts::FUNCTION)
-            | flag(value.forms.selector != Selector::No || is_simd_video(form), Accepts::NO_OFFSET)
+            | flag(
+                !fixed && !exact && !converts && !moves_predicate && !is_simd_video(form) && !restores,
+                Accepts::FUNCTION,
+            )
+            | flag(
+                value.forms.selector != Selector::No || is_simd_video(form) || restores,
+                Accepts::NO_OFFSET,
+            )
             | flag(no_variable && special != Special::Address, Accepts::NO_VARIABLE)
             | flag(fixed && special != Special::Address, Accepts::FIXED);
         let space = match (special, form.opcode) {
@@ -147,7 +157,12 @@ impl Accepts {
             _ => None,
         };
         let video = form.opcode.video_elements().is_some();
-        Accepts { registers, forms, ty: value.ty, space, selector: value.forms.selector, video }
+        let accepts =
+            Accepts { registers, forms, ty: value.ty, space, selector: value.forms.selector, video };
+        // Floats are no packed integers, and no sizes of a tensor.
+        let sizes = [Modifier::BoxDim, Modifier::GlobalDim, Modifier::ElementStride];
+        let size = form.opcode == Opcode::Tensormap && sizes.into_iter().any(|word| form.has(word));
+        if packed || size { accepts.without_type(Type::F32).without(Accepts::F32) } else { accepts }
     }
 
     /// Whether a register of this type may stand.
@@ -286,7 +301,7 @@ const VECTOR_OPCODES: [Opcode; 5] = [Opcode::Ld, Opcode::Ldu, Opcode::St, Opcode
 /// Whether `{a}` may stand for `a`: in floating-point forms of `multimem` too, which have vectors.
 fn takes_braces(form: &InstructionForm) -> bool {
     let floats = || form.types.iter().any(|ty| matches!(ty.class(), Class::Float | Class::Fixed));
-    VECTOR_OPCODES.contains(&form.opcode) && !form.has(Modifier::Async)
+    VECTOR_OPCODES.contains(&form.opcode) && !form.has(Modifier::Async) && !form.has(Modifier::Bulk)
         || form.types.iter().any(|ty| matches!(ty, Type::E4m3x4 | Type::E5m2x4 | Type::E3m2x4 | Type::E2m3x4))
             && matches!(form.opcode, Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Fma)
         || (form.opcode == Opcode::Multimem && !form.has(Modifier::Red) && floats())

@@ -184,6 +184,9 @@ impl Walk<'_, '_> {
             }
             Meaning::Variable(id) => self.variable_address(special, spaces.0, id, at),
             Meaning::Special(_) if spaces.1.no_special => mismatch(at, Reason::Forbidden(Forbidden::Special)),
+            Meaning::Special(register) if register.ty == Type::Pred => {
+                mismatch(at, Reason::Forbidden(Forbidden::Special))
+            }
             Meaning::Special(register) if register.components == 1 => {
                 match spaces.1.width == Width::Long && register.ty.bits() != 64 {
                     true => mismatch(at, Reason::Forbidden(Forbidden::Special)),

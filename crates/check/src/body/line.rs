@@ -86,4 +86,12 @@ mod tests {
         assert_eq!(lines("add.u32\nr,\nnone,\ns;"), [3]);
         assert_eq!(lines("mov.u32\nr,\n%tid.q;"), [3]);
     }
+
+    #[test]
+    fn faults_of_a_constant_are_where_its_last_part_is() {
+        assert_eq!(lines("add.u32 r,\nr,\n4\n/\n0\n;"), [5]);
+        assert_eq!(lines("mov.u32 r, 1?\n2.0:\n3;"), [3]);
+        assert_eq!(lines("add.u32 r, r,\n(.u32)\n2\n;"), [2]);
+        assert_eq!(lines("mov.f32\nf,\n1.0e999\n;"), [3]);
+    }
 }

@@ -8,6 +8,7 @@
 mod accepts;
 mod address;
 mod call;
+mod constants;
 mod explain;
 mod explain_operand;
 mod forms;
@@ -280,6 +281,9 @@ impl Walk<'_, '_> {
         let place = forms.find(self.context, instruction.mnemonic);
         let form = forms.entry(place);
         let operands = instruction.operands.of(&module.operands);
+        if !self.have_values(operands) {
+            return;
+        }
         match &form.verdict {
             Verdict::Form if form.special == Special::Call => self.call(instruction, operands),
             Verdict::Form => {

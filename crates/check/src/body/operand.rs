@@ -81,6 +81,10 @@ impl Walk<'_, '_> {
                 let [one, other] = both.of(&self.context.module.operands) else {
                     return mismatch(operand.span, Reason::Sort(Sort::Pair));
                 };
+                // The assembler cannot read `_|_`.
+                if matches!((one.kind, other.kind), (OperandKind::Sink, OperandKind::Sink)) {
+                    return mismatch(other.span, Reason::Forbidden(Forbidden::Sink));
+                }
                 self.fits(forms, special, &first, one)?;
                 self.fits(forms, special, &second, other)
             }
@@ -257,8 +261,11 @@ impl Walk<'_, '_> {
                 self.value(special, want, accepts, base)
             }
             Meaning::Register { ty, lanes: 1, .. } if of_one_kind(accepts.ty, ty) => Ok(()),
+            // Where the manual fixes the type, the register has its size.
             Meaning::Special(register)
-                if register.components == 1 && (integers || special == Special::Mov) =>
+                if register.components == 1
+                    && accepts.ty != Type::Pred
+                    && (!accepts.has(Accepts::FIXED) || register.ty.bits() == accepts.ty.bits()) =>
             {
                 Ok(())
             }
@@ -368,18 +375,27 @@ impl Walk<'_, '_> {
             return kind_of(literal);
         }
         let mut kind = LiteralKind::Integer;
+        // What is computed from floats has 64 bits.
+        let mut computed = false;
         let mut rest = vec![id];
         while let Some(id) = rest.pop() {
             match self.context.module.expression(id).is {
                 Expr::Literal(Literal::Int { .. }) => {}
                 Expr::Literal(literal) => kind = kind_of(literal),
-                Expr::Unary(_, inner) | Expr::Paren(inner) => rest.push(inner),
-                Expr::Binary(op, left, right) if gives_number(op) => rest.extend([left, right]),
+                Expr::Unary(UnaryOp::Plus, inner) | Expr::Paren(inner) => rest.push(inner),
+                Expr::Unary(_, inner) => {
+                    computed = true;
+                    rest.push(inner);
+                }
+                Expr::Binary(op, left, right) if gives_number(op) => {
+                    computed = true;
+                    rest.extend([left, right]);
+                }
                 Expr::Conditional(_, then, otherwise) => rest.extend([then, otherwise]),
                 _ => {}
             }
         }
-        kind
+        if computed && kind == LiteralKind::F32 { LiteralKind::F64 } else { kind }
     }
 
     /// Whether every name in an operand means something: all that can be asked where no table says more.

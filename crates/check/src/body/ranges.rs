@@ -61,7 +61,7 @@ static ROWS: &[BoundsRow] = &[
     (&[Opcode::Cp],                Some(Modifier::IgnoreOob),         &["ignoreBytesLeft", "ignoreBytesRight"], Bounds { low_word: true, ..range(0, 15) }),
     (MULTICASTS,             Some(Modifier::MulticastCluster32b), &["ctaMask"], range(0, 0xffff_ffff)),
     (MULTICASTS,             None,                  &["ctaMask"], range(0, 0xffff)),
-    (&[Opcode::Alloca],            None,                  &["align"],  Bounds { power: true, ..range(1, 0x8000_0000) }),
+    (&[Opcode::Alloca],            None,                  &["align"],  Bounds { power: true, low_word: true, ..range(1, 0x80_0000) }),
     (&[Opcode::St],                Some(Modifier::Bulk),              &["size"],   Bounds { multiple: 8, ..range(0, 0x100_0000) }),
     (&[Opcode::Tcgen05],           None,                  &["nCols"],  Bounds { multiple: 32, power: true, low_word: true, ..range(32, 512) }),
     (&[Opcode::Wgmma],             Some(Modifier::MmaAsync),         &["imm-scale-a", "imm-scale-b"], Bounds { not_zero: true, ..range(-1, 1) }),

@@ -37,6 +37,7 @@ pub(super) const SECTION: Section = Section {
         row(SM_70_63, "atom{.sem}{.scope}{.space}.cas.b16 d_, [a], b, c"),
         row(SM_90_83, "atom{.sem}{.scope}{.space}.cas.b128 d_, [a], b, c"),
         row(SM_90_94, "atom{.sem}{.scope}{.space}.add.noftz.f32 d_, [a], b"),
+        row(SM_90_94, "atom{.sem}{.scope}{.global}.add.noftz.L2::cache_hint.f32 d_, [a], b, cache-policy:u64"),
         row(SM_60_62, "atom{.sem}{.scope}{.space}.add.noftz.f16x2 d_, [a], b"),
         row(SM_80_74, "atom{.sem}{.scope}{.global}.add.noftz.L2::cache_hint.f16x2 d_, [a], b, cache-policy:u64"),
         row(SM_70_63, "atom{.sem}{.scope}{.space}.add.noftz.f16 d_, [a], b"),
@@ -44,6 +45,7 @@ pub(super) const SECTION: Section = Section {
         row(SM_90_78, "atom{.sem}{.scope}{.space}.add.noftz.bf16|bf16x2 d_, [a], b"),
         row(SM_90_78, "atom{.sem}{.scope}{.global}.add.noftz.L2::cache_hint.bf16|bf16x2 d_, [a], b, cache-policy:u64"),
         row(SM_90_81, "atom{.sem}{.scope}{.global}.add{.L2::cache_hint}.v2|v4.f32 d*v_, [a], b*v{, cache-policy:u64?L2::cache_hint}"),
+        row(SM_90_94, "atom{.sem}{.scope}{.global}.add.noftz{.L2::cache_hint}.v2|v4.f32 d*v_, [a], b*v{, cache-policy:u64?L2::cache_hint}"),
         row(SM_90_81, "atom{.sem}{.scope}{.global}.add|min|max.noftz{.L2::cache_hint}.v2|v4|v8.f16s d*v_, [a], b*v{, cache-policy:u64?L2::cache_hint}"),
         row(SM_90_81, "atom{.sem}{.scope}{.global}.add|min|max.noftz{.L2::cache_hint}.v2|v4.f16x2s d*v_, [a], b*v{, cache-policy:u64?L2::cache_hint}"),
 
@@ -64,6 +66,7 @@ pub(super) const SECTION: Section = Section {
         row(SM_32_31, "red{.rsem}{.scope}{.space}.min|max.u64|s64 [a], b"),
         row(SM_80_74, "red{.rsem}{.scope}{.global}.min|max.L2::cache_hint.u64|s64 [a], b, cache-policy:u64"),
         row(SM_90_94, "red{.rsem}{.scope}{.space}.add.noftz.f32 [a], b"),
+        row(SM_90_94, "red{.rsem}{.scope}{.global}.add.noftz.L2::cache_hint.f32 [a], b, cache-policy:u64"),
         row(SM_60_62, "red{.rsem}{.scope}{.space}.add.noftz.f16x2 [a], b"),
         row(SM_80_74, "red{.rsem}{.scope}{.global}.add.noftz.L2::cache_hint.f16x2 [a], b, cache-policy:u64"),
         row(SM_70_63, "red{.rsem}{.scope}{.space}.add.noftz.f16 [a], b"),
@@ -71,6 +74,7 @@ pub(super) const SECTION: Section = Section {
         row(SM_90_78, "red{.rsem}{.scope}{.space}.add.noftz.bf16|bf16x2 [a], b"),
         row(SM_90_78, "red{.rsem}{.scope}{.global}.add.noftz.L2::cache_hint.bf16|bf16x2 [a], b, cache-policy:u64"),
         row(SM_90_81, "red{.rsem}{.scope}{.global}.add{.L2::cache_hint}.v2|v4.f32 [a], b*v{, cache-policy:u64?L2::cache_hint}"),
+        row(SM_90_94, "red{.rsem}{.scope}{.global}.add.noftz{.L2::cache_hint}.v2|v4.f32 [a], b*v{, cache-policy:u64?L2::cache_hint}"),
         row(SM_90_81, "red{.rsem}{.scope}{.global}.add|min|max.noftz{.L2::cache_hint}.v2|v4|v8.f16s [a], b*v{, cache-policy:u64?L2::cache_hint}"),
         row(SM_90_81, "red{.rsem}{.scope}{.global}.add|min|max.noftz{.L2::cache_hint}.v2|v4.f16x2s [a], b*v{, cache-policy:u64?L2::cache_hint}"),
 

@@ -140,7 +140,7 @@ pub(super) const SECTION: Section = Section {
         row(SM_90_81, "st.async{.weak}{.global|shared|shared::cta}.narrow|v64 [a], b"),
         row(SM_100_87, "st.async.release.gpu|sys{.global}.narrow|v64 [a], b"),
         row(SM_100_87, "st.async.mmio.release.sys{.global}.narrow|v64 [a], b"),
-        row(SM_100_86, "st.bulk{.weak} [a], size:u64, #initval:0..0"),
+        row(SM_100_86, "st.bulk{.weak} [a], size:u64^, #initval:0..0"),
         row(SM_100_86, "st.bulk{.weak}.shared::cta [a], size:u64^, #initval:0..0"),
 
         row(SM_90_81, "multimem.ld_reduce.weak{.global}.min|max.u32|s32|u64|s64 d, [a]"),
@@ -240,9 +240,9 @@ pub(super) const SECTION: Section = Section {
         row(FAMILY_107, "applypriority.async.bulk.tensor.2d{.global}.bulk_group.tile::gather4.L2::evict_normal{.override::global_address} [tensor]"),
         row(FAMILY_107, "applypriority.async.bulk.tensor.3d|4d|5d{.global}.bulk_group.im2col|im2col::w|im2col::w::128.L2::evict_normal{.override::global_address} [tensor], im2colInfo*i:u16"),
         row(SM_80_74, "discard{.global}.L2 [a], #size:128..128"),
-        row(SM_80_74, "createpolicy.range{.global}.priority{.L2::evict_first|L2::evict_unchanged}.b64 d, [a], primary-size:u32, total-size:u32"),
-        row(SM_80_74, "createpolicy.fractional.priority{.L2::evict_first|L2::evict_unchanged}.b64 d{, fraction:f32}"),
-        row(SM_80_74, "createpolicy.cvt.L2.b64 d, a"),
+        row(SM_80_74, "createpolicy.range{.global}.priority{.L2::evict_first|L2::evict_unchanged}.b64 d:u64, [a], primary-size:u32, total-size:u32"),
+        row(SM_80_74, "createpolicy.fractional.priority{.L2::evict_first|L2::evict_unchanged}.b64 d:u64{, fraction:f32}"),
+        row(SM_80_74, "createpolicy.cvt.L2.b64 d:u64, a:u64"),
 
         row(SM_20_20, "isspacep.global|local|shared|shared::cta|shared::cluster p:pred, a:u64^"),
         row(SM_20_31, "isspacep.const p:pred, a:u64^"),

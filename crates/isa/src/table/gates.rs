@@ -194,7 +194,7 @@ const WORDS: &[(&str, &str, Gates)] = &[
     ("ld ldu st mov selp slct", "f64",                                    SM_13),
     ("suld sust sured", "clamp zero",                                     ANY_20),
     ("ld",             "proxy::readonly",                                 SM_90_94),
-    ("cp",             "cta_group::1 cta_group::2",                       CTA_GROUP),
+    ("cp",             "cta_group::1 cta_group::2 im2col::w::128",        CTA_GROUP),
     ("cp multimem",    "cp_mask",                                         SM_100_86),
     ("cp",             "weak",                                            SM_90_93),
     ("cp",             "multicast::cluster::16b",                         SM_90_94),

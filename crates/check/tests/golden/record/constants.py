@@ -57,6 +57,85 @@ OTHERS += [
     for what in ["arrive", "arrive_drop"]
 ]
 
+# Each constant expression among operands is evaluated, whatever the instruction makes of it.
+EXPRESSIONS = """4/0 4%_0 1.0/0.0 1+2.0 2.0+1 (.u64)2.0 (.u32)2 (.f32)2 1?2:(4/0) 0?2:(4/0) 0&&(1/0) 1||(1/0) 2.0&1.0
+!2.0 ~2.0 -(2.0) 1.0?1:2 1?1.0:2 1?1:2.0 0?1:2.0 1.0==1.0 1.0<2.0 1.0<2 1.0!=2 5>4.0 1&&2.0 1.0||0.0 1|1.5 1.5<<2 1/0.0
+0.0/0.0 1.0e999 1e-400 1e5 (0f3f800000) -(0f3f800000) +(0f3f800000) (0f3f800000)*2.0 WARP_SZ WARP_SZ/0 WARP_SZ+1.0
+1+(2*(3/(2-2))) (1+2.0)*0 (.u64)(.s64)-1 1<<64 99999999999999999999 1U+2.0 %laneid+4 %clock64+4""".replace("_", " ").split()
+EXPRESSIONS = [text.replace("4% 0", "4 % 0") for text in EXPRESSIONS]
+EVALUATED = """mov.u32 Ru32_1, #
+mov.b32 Rb32_1, #
+mov.b64 Rb64_1, #
+mov.f32 Rf32_1, #
+add.u32 Ru32_1, Ru32_2, #
+add.f32 Rf32_1, Rf32_2, #
+add.f64 Rf64_1, Rf64_2, #
+and.b32 Rb32_1, Rb32_2, #
+fma.rn.f32 Rf32_1, Rf32_2, #, Rf32_3
+selp.f32 Rf32_1, #, 1.0, Rpred_1
+setp.lt.f32 Rpred_1, Rf32_1, #
+ld.global.u32 Ru32_1, [Rb64_1+#]
+ld.shared.u32 Ru32_1, [s+#]
+st.global.f32 [Rb64_1], #
+shfl.sync.idx.b32 Rb32_1, Rb32_2, #, 31, -1
+match.any.sync.b32 Rb32_1, Rb32_2, #
+match.any.sync.b64 Rb32_1, #, -1
+elect.sync _|Rpred_1, #
+vote.sync.ballot.b32 Rb32_1, Rpred_1, #
+bar.sync #
+nanosleep.u32 #
+cp.async.wait_group #
+cp.async.bulk.prefetch.L2.global [Rb64_2], #
+cp.async.ca.shared.global.L2::cache_hint [s], [Rb64_2], 4, #
+ld.global.L2::cache_hint.u32 Ru32_1, [Rb64_1], #
+createpolicy.fractional.L2::evict_last.b64 Rb64_1, #
+createpolicy.cvt.L2.b64 Rb64_1, #
+mbarrier.init.shared.b64 [s], #
+mbarrier.arrive.expect_tx.shared.b64 Rb64_1, [s], #
+mbarrier.test_wait.shared.b64 Rpred_1, [s], #
+tensormap.replace.tile.box_dim.global.b1024.b32 [Rb64_1], 1, #
+dp2a.lo.s32.u32 Rs32_1, Rb32_2, #, 4
+dp4a.s32.u32 Rs32_1, #, Rb32_2, 4
+lop3.b32 Rb32_1, Rb32_2, Rb32_3, Rb32_4, #""".splitlines()
+OTHERS += [("sm_90a", text, EXPRESSIONS) for text in EVALUATED]
+# Types of registers where the mnemonic has none, or only their size.
+REGISTERS = "Rb32_1 Ru32_1 Rs32_1 Rf32_1 Rf16x2_1 Rb64_1 Ru64_1 Rs64_1 Rf64_1 Rb64_1+1 Rb16_1 Rpred_1 _".split()
+TYPED = """createpolicy.cvt.L2.b64 #, Rb64_1
+createpolicy.cvt.L2.b64 Rb64_1, #
+createpolicy.fractional.L2::evict_last.b64 #
+createpolicy.range.L2::evict_last.b64 #, [Rb64_2], 1, 2
+elect.sync _|Rpred_1, #
+elect.sync #|Rpred_1, -1
+vote.sync.ballot.b32 Rb32_1, Rpred_1, #
+match.all.sync.b32 #|Rpred_1, Rb32_1, -1
+match.all.sync.b64 #, Rb64_1, -1
+match.any.sync.b32 #, Rb32_1, -1
+setp.eq.u32 _|#, Ru32_1, 1
+setp.eq.u32 #|_, Ru32_1, 1
+setp.lt.and.f32 _|#, Rf32_1, Rf32_2, Rpred_2
+dp2a.lo.s32.u32 Rs32_1, #, Rb32_2, 4
+dp4a.s32.u32 Rs32_1, Rb32_2, #, 4
+stackrestore.u64 #
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {Rf32_1, Rf32_2, Rf32_3, Rf32_4}, #, Rb64_2, 1, 1, 1, 0, 0
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {Rf32_1, Rf32_2, Rf32_3, Rf32_4}, Rb64_2, #, 1, 1, 1, 0, 0
+tensormap.replace.tile.box_dim.global.b1024.b32 [Rb64_1], 1, #""".splitlines()
+OTHERS += [("sm_90a", text, REGISTERS) for text in TYPED]
+OTHERS += [("sm_90a", "ld.global.u32 Ru32_1, [#]", "Rb64_1 Rpred_1 %is_explicit_cluster %laneid %clock64".split())]
+OTHERS += [("sm_100a", "st.bulk [Rb64_1], #, 0", REGISTERS), ("sm_100a", "st.bulk.weak.shared::cta [Rb32_1], #, 0", REGISTERS)]
+OTHERS += [("sm_90a", f"alloca.{ty} R{ty}_1, 16, #", INTEGERS + "0x400000 0x800000 0x800001".split()) for ty in ["u32", "u64"]]
+
+# Modes of tensor copies, on targets with and without them.
+MODES = [
+    ("cp.async.bulk.tensor.3d.shared::cluster.global.#.mbarrier::complete_tx::bytes [s], [Rb64_1, {Rs32_1, Rs32_2, Rs32_3}], [s], {1, 1}", "im2col::w im2col::w::128"),
+    ("cp.async.bulk.tensor.3d.shared::cta.global.#.mbarrier::complete_tx::bytes [s], [Rb64_1, {Rs32_1, Rs32_2, Rs32_3}], [s], {1, 1}", "im2col::w im2col::w::128"),
+    ("cp.async.bulk.prefetch.tensor.3d.L2.global.# [Rb64_1, {Rs32_1, Rs32_2, Rs32_3}], {1, 1}", "im2col::w im2col::w::128"),
+    ("cp.async.bulk.tensor.2d.shared::#.global.tile::gather4.mbarrier::complete_tx::bytes [s], [Rb64_1, {Rs32_1, Rs32_2, Rs32_3, Rs32_4, Rs32_5}], [s]", "cluster cta"),
+    ("cp.async.bulk.#.2d.L2.global.tile::gather4 [Rb64_1, {Rs32_1, Rs32_2, Rs32_3, Rs32_4, Rs32_5}]", "prefetch.tensor"),
+    ("cp.async.bulk.tensor.2d.global.shared::cta.#.bulk_group [Rb64_1, {Rs32_1, Rs32_2, Rs32_3, Rs32_4, Rs32_5}], [s]", "tile::scatter4"),
+]
+TARGETS = "sm_90a sm_100 sm_100a sm_100f sm_103 sm_103a sm_107a sm_110 sm_110a sm_120 sm_120a sm_121a".split()
+OTHERS += [(arch, text, modes.split()) for arch in TARGETS for text, modes in MODES]
+
 
 def split(operands):
     """The operands of a list; those in brackets and braces are one."""
