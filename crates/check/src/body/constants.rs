@@ -10,7 +10,11 @@ use softwarp_syntax::{Location, Span};
 impl Walk<'_, '_> {
     /// Whether all constants among operands have a value. What is wrong with one has been said.
     pub(super) fn have_values(&mut self, operands: &[Operand]) -> bool {
-        operands.iter().fold(true, |all, operand| self.has_values(operand) && all)
+        let mut all = true;
+        for operand in operands {
+            all &= self.has_values(operand);
+        }
+        all
     }
 
     fn has_values(&mut self, operand: &Operand) -> bool {
