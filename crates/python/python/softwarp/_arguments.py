@@ -213,7 +213,8 @@ def _raw(name: str, given: Any) -> bytes:
 def _number(name: str, kind: str, size: int, given: Any) -> bytes:
     """A number as a parameter of a type has it."""
     if isinstance(given, (str, complex, np.complexfloating)):
-        raise TypeError(f"parameter {name} is .{kind}, and {given!r} is not a number of that kind")
+        wanted = "an integer" if kind[0] in "us" else "a number"
+        raise TypeError(f"parameter {name} is .{kind}, and {given!r} is not {wanted}")
     if kind[0] in "us" or (kind[0] == "b" and isinstance(given, (bool, int, np.integer, np.bool_))):
         try:
             value = int(given)
