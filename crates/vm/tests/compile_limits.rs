@@ -321,3 +321,25 @@ fn code_of_all_functions_is_bounded() {
             || std::env::var_os("SOFTWARP_SIMD").is_some()
     );
 }
+
+#[test]
+fn a_comparison_ends_in_the_time_of_the_launch() {
+    let (_, text) = COMPILED[0];
+    let device =
+        Device::load(&[&text(20_000)], LoadOptions::default()).unwrap_or_else(|error| panic!("{error:?}"));
+    let out = device.allocate(1 << 16).expect("memory");
+    let arguments = [out.to_le_bytes().to_vec()];
+    let launch = Launch { jit: Jit::Compare, ..Launch::new("k", [1; 3], [32, 1, 1], &arguments) };
+    // Long enough for the interpreter, and too short to compile the kernel.
+    let interpreted = Launch { jit: Jit::Off, ..launch };
+    let most = 2 * device.launch(&interpreted).expect("it runs").elapsed + Duration::from_millis(2);
+    let started = Instant::now();
+    let report = device.launch(&Launch { most_time: Some(most), ..launch });
+    // If something else ran meanwhile, it may not be long enough.
+    if let Ok(report) = report {
+        let comparisons = report.comparisons;
+        let expected =
+            usize::from(cfg!(target_arch = "x86_64") && std::env::var_os("SOFTWARP_SIMD").is_none());
+        assert!(comparisons.not_compared.len() >= expected, "{comparisons:?} after {:?}", started.elapsed());
+    }
+}

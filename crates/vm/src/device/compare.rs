@@ -73,6 +73,7 @@ struct Comparing<'a> {
     module: &'a Module,
     program: &'a Program,
     prepared: &'a Prepared,
+    started: Instant,
 }
 
 impl Device {
@@ -100,7 +101,8 @@ impl Device {
         program: &Program,
     ) -> Result<Outcome, LaunchError> {
         let prepared = self.prepare(launch, module, program)?;
-        let comparing = Comparing { device: self, launch, module, program, prepared: &prepared };
+        let started = Instant::now();
+        let comparing = Comparing { device: self, launch, module, program, prepared: &prepared, started };
         let mut kept = match self.comparing.try_lock() {
             Ok(kept) => Ok(kept),
             Err(TryLockError::Poisoned(kept)) => Ok(kept.into_inner()),
@@ -166,7 +168,7 @@ impl Comparing<'_> {
             threads: Some(1),
             print: Some(&record),
             most_instructions: Some(how.steps),
-            most_time: Some(how.time),
+            most_time: Some(self.time_left().map_or(how.time, |left| left.min(how.time))),
             tracer: None,
             debugger: None,
             count_operations: false,
@@ -178,6 +180,16 @@ impl Comparing<'_> {
         let variation = Variation { global: Some(global), repeatable: true, lanes_in_order, watch };
         let ran = self.run(&launch, &variation);
         Results::of(ran, printed)
+    }
+
+    /// The time that the launch has left, if it is limited.
+    fn time_left(&self) -> Option<Duration> {
+        self.launch.most_time.map(|most| most.saturating_sub(self.started.elapsed()))
+    }
+
+    /// Whether a run on a copy was stopped since the launch has to: it was cancelled, or its time is over.
+    fn was_stopped(&self, results: &Results) -> bool {
+        results.was_cancelled() || results.has_limit() && self.time_left() == Some(Duration::ZERO)
     }
 
     fn run(&self, launch: &Launch<'_>, variation: &Variation<'_>) -> Ran {
@@ -220,7 +232,7 @@ impl Comparing<'_> {
         if is_equal {
             return (Comparisons { equal: 1, ..Comparisons::default() }, None);
         }
-        if compiled.was_cancelled() {
+        if self.was_stopped(&compiled) {
             return (Comparisons::not_compared(NotCompared::Limit), None);
         }
         self.restore(copy, blocks.as_ref(), &before);
@@ -265,7 +277,7 @@ impl Comparing<'_> {
         let order = Order { comparing: self, limits, start: &start, blocks };
         let other = order.run(&interpreted, |how| How { jit: Jit::Off, ..how });
         let compiled = order.run(copy, |how| how);
-        if other.was_cancelled() || compiled.was_cancelled() {
+        if self.was_stopped(&other) || self.was_stopped(&compiled) {
             return not_compared(NotCompared::Limit);
         }
         if other.has_limit() {
@@ -277,6 +289,9 @@ impl Comparing<'_> {
         }
         if seen.mismatches < MOST_LOOKED_INTO {
             order.explain(&mut differences, copy, (&other, &interpreted), &compiled);
+            if self.time_left() == Some(Duration::ZERO) {
+                return not_compared(NotCompared::Limit);
+            }
         }
         let seen = kept.seen.entry(key).or_default();
         let Some(what) = differences.first([&compiled, &other]) else {
