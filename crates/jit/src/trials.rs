@@ -443,7 +443,13 @@ fn moves() {
         a.vmovd(eax, xmm1)?;
         a.vpbroadcastd(zmm7.k2(), eax)?;
         a.vmovq(rax, xmm12)?;
-        a.vpbroadcastq(zmm8, rax)
+        a.vpbroadcastq(zmm8, rax)?;
+        a.vpextrq(rax, xmm0, 1)?;
+        a.vpbroadcastq(zmm13, rax)?;
+        a.vpextrq(rcx, xmm14, 1)?;
+        a.vpbroadcastq(zmm15, rcx)?;
+        a.vpextrq(rax, xmm16, 0)?;
+        a.vpbroadcastq(zmm17, rax)
     });
     compare("gathers", &[Any], &|a| {
         a.vpsrld(zmm1, zmm1, 23)?;

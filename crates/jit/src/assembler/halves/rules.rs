@@ -107,6 +107,7 @@ impl Assembler {
             | (NP | P66, M0F, 0xc2) => self.compare(whole, element),
             (P66, M38, 0x58 | 0x59 | 0x7c) => self.broadcast(whole, element),
             (P66, M0F, 0x7e) => self.first_word(whole),
+            (P66, M3A, 0x16) if opcode.wide => self.one_of_two(whole),
             (P66, M38, 0x64) => self.choose(whole, element),
             (P66, M3A, 0x25) => self.ternary(whole),
             (P66, M38, 0x36 | 0x7e | 0x76) => self.permute(whole),
@@ -318,6 +319,20 @@ impl Assembler {
             }
             Operand::Memory(memory) => {
                 self.fetch(AsmRegister64(to), part(memory, 0, if wide { 8 } else { 4 }))
+            }
+        }
+    }
+
+    /// One of the first two words of 64 bits of a vector, in a general-purpose register.
+    fn one_of_two(&mut self, whole: &Whole) {
+        let (Last::Register(to), Some(number)) = (whole.last, whole.byte) else { return self.fail() };
+        match home(whole.d, 0) {
+            Operand::Register(from) => {
+                let opcode = Opcode { length: 0, ..op(P66, M3A, 64, 0x16) };
+                self.vex_register(opcode, [from, 0, to], whole.byte);
+            }
+            Operand::Memory(memory) => {
+                self.fetch(AsmRegister64(to), part(memory, 8 * usize::from(number & 1), 8))
             }
         }
     }
