@@ -2,7 +2,7 @@
 
     python bench/python/variants.py [VARIANTS [ROUNDS]]
 
-Every variant is a module of its own: a polynomial of some degree with its coefficients in the text, and so many elements
+Every variant is a module of its own: a polynomial of some degree with its coefficients in the text, and some elements
 for each thread. It is checked, loaded, launched, and its results are compared with NumPy's. It needs the packages
 softwarp (tools/python.sh builds it) and numpy. Every process has one thread for its launches. The best of the rounds
 counts.
@@ -26,7 +26,7 @@ X = np.linspace(-1, 1, ELEMENTS, dtype=np.float32)
 
 
 def text(coefficients, elements):
-    """A kernel that evaluates a polynomial, at so many elements in each thread."""
+    """A kernel that evaluates a polynomial, at this number of elements in each thread."""
     bits = [f"0f{np.float32(one).view(np.uint32):08x}" for one in coefficients]
     body = []
     for element in range(elements):

@@ -1,4 +1,4 @@
-//! `softwarp run --jit compare`, and what it leaves behind where compiled code is wrong.
+//! `softwarp run --jit compare`, and what it writes where compiled code is wrong.
 
 use crate::binary::{self, Ran, run as call};
 use crate::files::with_headers as folder;

@@ -8,7 +8,7 @@
 //! [`Out`], [`In`] and [`Text`] cannot be made of numbers. They are arguments of exported functions, whose callers promise
 //! what the API says, fields of structures that such arguments point to, and places of values of this library: to follow
 //! one needs no further promise but that indices and offsets are those that the API has for it. [`Host`] is any address.
-//! To follow one is `unsafe`: who does says why so many bytes are there.
+//! To follow one is `unsafe`: the caller says why its bytes are there.
 
 use crate::code::{Code, Done, ensure};
 use crate::handle::{Handle, lock};
@@ -293,7 +293,7 @@ impl Host {
     /// Lets a function read bytes.
     ///
     /// # Safety
-    /// So many bytes are there, and nothing writes them meanwhile.
+    /// This number of bytes is there, and nothing writes them meanwhile.
     pub unsafe fn read<R>(self, bytes: usize, f: impl FnOnce(&[u8]) -> R) -> R {
         if bytes == 0 {
             return f(&[]);
@@ -305,7 +305,7 @@ impl Host {
     /// Lets a function write bytes.
     ///
     /// # Safety
-    /// So many bytes are there, and nothing else uses them meanwhile.
+    /// This number of bytes is there, and nothing else uses them meanwhile.
     pub unsafe fn write<R>(self, bytes: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
         if bytes == 0 {
             return f(&mut []);
@@ -317,7 +317,7 @@ impl Host {
     /// Copies bytes that may overlap.
     ///
     /// # Safety
-    /// So many bytes are at both places, and nothing else uses them meanwhile.
+    /// This number of bytes is at both places, and nothing else uses them meanwhile.
     pub unsafe fn copy_from(self, from: Host, bytes: usize) {
         if bytes != 0 {
             // SAFETY: by the contract of this function.
@@ -328,7 +328,7 @@ impl Host {
     /// Copies a string to it, with a NUL, cut off to a given number of bytes.
     ///
     /// # Safety
-    /// So many bytes are there, and nothing else uses them meanwhile.
+    /// This number of bytes is there, and nothing else uses them meanwhile.
     pub unsafe fn set_text(self, text: &str, room: usize) {
         let Some(most) = room.checked_sub(1) else { return };
         let bytes = &text.as_bytes()[..text.len().min(most)];

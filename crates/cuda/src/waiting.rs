@@ -61,7 +61,7 @@ fn has_loop_without_end(ops: &[Op]) -> bool {
             waiting.push(at);
         }
     }
-    // Behind the last operation is an end, too.
+    // After the last operation is an end, too.
     waiting.extend(before[ops.len()].iter().map(|&at| at as usize));
     while let Some(at) = waiting.pop() {
         if !std::mem::replace(&mut ending[at], true) {

@@ -131,29 +131,27 @@ impl GroupOp {
 
     /// Reads one by its name; none if it has none of these.
     pub(crate) fn parse(name: &str, reads: &mut Input<'_>) -> Option<Parsed<GroupOp>> {
-        let names: &[&str] = match name {
-            "commit_group" => &["queue"],
-            "wait_group" => &["queue", "pending", "reads", "all"],
-            "fence.proxy.async" => &["shared", "global"],
-            "wgmma.fence" | "whole_warpgroup" | "whole_warp" => &[],
-            _ => return None,
-        };
-        let read = |mut named: Immediates<'_>| {
-            let op = match name {
-                "commit_group" => GroupOp::Commit(named.take("queue")?),
-                "wait_group" => GroupOp::Wait {
+        type Make = fn(&mut Immediates<'_>) -> Parsed<GroupOp>;
+        let (names, make): (&[&str], Make) = match name {
+            "commit_group" => (&["queue"], |named| Ok(GroupOp::Commit(named.take("queue")?))),
+            "wait_group" => (&["queue", "pending", "reads", "all"], |named| {
+                Ok(GroupOp::Wait {
                     queue: named.take("queue")?,
                     pending: named.take("pending")?,
                     reads: named.take("reads")?,
                     all: named.take("all")?,
-                },
-                "fence.proxy.async" => {
-                    GroupOp::Proxy { shared: named.take("shared")?, global: named.take("global")? }
-                }
-                "wgmma.fence" => GroupOp::Registers,
-                "whole_warpgroup" => GroupOp::WholeGroup,
-                _ => GroupOp::WholeWarp,
-            };
+                })
+            }),
+            "fence.proxy.async" => (&["shared", "global"], |named| {
+                Ok(GroupOp::Proxy { shared: named.take("shared")?, global: named.take("global")? })
+            }),
+            "wgmma.fence" => (&[], |_| Ok(GroupOp::Registers)),
+            "whole_warpgroup" => (&[], |_| Ok(GroupOp::WholeGroup)),
+            "whole_warp" => (&[], |_| Ok(GroupOp::WholeWarp)),
+            _ => return None,
+        };
+        let read = |mut named: Immediates<'_>| {
+            let op = make(&mut named)?;
             named.finish()?;
             Ok(op)
         };

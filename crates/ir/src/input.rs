@@ -133,7 +133,7 @@ impl<'a> Input<'a> {
         Ok(name)
     }
 
-    /// A whole number that fits the type: decimal, or hexadecimal behind `0x`.
+    /// A whole number that fits the type: decimal, or hexadecimal after `0x`.
     pub(crate) fn number<T: TryFrom<i128>>(&mut self) -> Parsed<T> {
         let rest = self.rest();
         let (digits, negative) = match rest.strip_prefix('-') {

@@ -64,7 +64,7 @@ pub use control::{
 pub use input::ParseError;
 pub use memory::{Access, Address, Atomic, AtomicOp, Element, Memory, TAGGED};
 pub use operand::Role;
-pub use operations::{AsyncOp, ClusterOp, Declared, MatrixOp, Step, TensorCoreOp, TextureOp};
+pub use operations::{AsyncOp, ClusterOp, Declared, MatrixOp, Step, TABLES, TensorCoreOp, TextureOp};
 pub use order::{Fence, Order, Scope, Semantics};
 pub use properties::Properties;
 pub use softwarp_units::lanes::{Class, Guard, Slot};

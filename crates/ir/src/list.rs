@@ -7,7 +7,7 @@ use crate::operand::Operand;
 /// Operands, one for each field.
 pub(crate) struct Operands<'a, 'b> {
     input: &'b mut Input<'a>,
-    /// The names of immediate operands, which come behind.
+    /// The names of immediate operands, which follow all others.
     names: &'static [&'static str],
     first: bool,
 }
@@ -17,7 +17,7 @@ impl<'a, 'b> Operands<'a, 'b> {
         Operands { input, names, first: true }
     }
 
-    /// Whether an operand comes next, behind its comma.
+    /// Whether an operand comes next, after its comma.
     fn is_next(&mut self) -> bool {
         let mut ahead = self.input.clone();
         if !self.first && !ahead.eat(",") || ahead.is_at_end() {
@@ -28,7 +28,7 @@ impl<'a, 'b> Operands<'a, 'b> {
         !is_name
     }
 
-    /// The next operand. One that is absent may be left out behind all others, and is `_` otherwise.
+    /// The next operand. One that is absent may be left out after all others, and is `_` otherwise.
     pub(crate) fn next<T: Operand>(&mut self) -> Parsed<T> {
         let absent = T::absent();
         if !self.is_next() {
@@ -87,7 +87,7 @@ impl Immediates<'_> {
         }
     }
 
-    /// Behind all: there are no others.
+    /// At the end: there are no other operands.
     pub(crate) fn finish(self) -> Parsed<()> {
         match self.list.first() {
             Some((name, at, _)) => Err(at.error(format!("`{name}` stands twice"))),

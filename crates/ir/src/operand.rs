@@ -1,7 +1,7 @@
 //! Operands: what has slots, how they are visited, printed and parsed.
 //!
 //! An operand is one item of the text, whatever it has inside: a slot `r4`, an address `[global d4+8]`, a list
-//! `{r4, r5}` (of one operand, that operand alone), or `_` where it is absent. Operands that are absent behind all others
+//! `{r4, r5}` (of one operand, that operand alone), or `_` where it is absent. Operands that are absent after all others
 //! are left out.
 
 use crate::asynchronous::Choice;
@@ -236,7 +236,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// An offset behind a base: `+8`, `-8`, or nothing.
+/// An offset after a base: `+8`, `-8`, or nothing.
 fn parse_offset(input: &mut Input<'_>) -> Parsed<i64> {
     if input.eat("+") {
         return input.number();

@@ -472,6 +472,16 @@ impl Step {
     }
 }
 
+/// The operations that are not arithmetic, by subject.
+pub const TABLES: [(&str, &[Declared]); 6] = [
+    ("Control flow, memory and collectives", Step::TABLE),
+    ("Textures and surfaces", TextureOp::TABLE),
+    ("Clusters", ClusterOp::TABLE),
+    ("Asynchronous copies and mbarriers", AsyncOp::TABLE),
+    ("Matrices", MatrixOp::TABLE),
+    ("Tensor memory", TensorCoreOp::TABLE),
+];
+
 impl fmt::Display for Step {
     /// `d1, d2 = name operands`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

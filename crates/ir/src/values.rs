@@ -64,14 +64,14 @@ macro_rules! structure {
     };
 }
 
-/// A member without a name, and the comma behind it.
+/// A member without a name, and the comma after it.
 fn member<T: Immediate>(input: &mut Input<'_>) -> Parsed<T> {
     let value = T::parse(input)?;
     input.eat(",");
     Ok(value)
 }
 
-/// A member with its name, and the comma behind it.
+/// A member with its name, and the comma after it.
 fn field<T: Immediate>(input: &mut Input<'_>, name: &str) -> Parsed<T> {
     input.expect(name)?;
     input.expect(":")?;
@@ -175,36 +175,22 @@ impl Immediate for Fragment {
     }
 }
 
-impl Immediate for Format {
-    fn parse(input: &mut Input<'_>) -> Parsed<Format> {
-        one_of(input, &Format::ALL, "format")
-    }
+/// Types whose values are written by their names.
+macro_rules! named {
+    ($type:ty: $all:expr, $what:literal) => {
+        impl Immediate for $type {
+            fn parse(input: &mut Input<'_>) -> Parsed<$type> {
+                one_of(input, $all, $what)
+            }
+        }
+    };
 }
 
-impl Immediate for Element {
-    fn parse(input: &mut Input<'_>) -> Parsed<Element> {
-        one_of(input, Element::ALL, "element of a tensor")
-    }
-}
-
-impl Immediate for Geometry {
-    fn parse(input: &mut Input<'_>) -> Parsed<Geometry> {
-        one_of(input, Geometry::ALL, "geometry")
-    }
-}
-
-impl Immediate for Opaque {
-    fn parse(input: &mut Input<'_>) -> Parsed<Opaque> {
-        one_of(input, Opaque::ALL, "opaque type")
-    }
-}
-
-impl Immediate for Type {
-    fn parse(input: &mut Input<'_>) -> Parsed<Type> {
-        one_of(input, Type::ALL, "type")
-    }
-}
-
+named!(Format: &Format::ALL, "format");
+named!(Element: Element::ALL, "element of a tensor");
+named!(Geometry: Geometry::ALL, "geometry");
+named!(Opaque: Opaque::ALL, "opaque type");
+named!(Type: Type::ALL, "type");
 impl Immediate for Order {
     fn parse(input: &mut Input<'_>) -> Parsed<Order> {
         use Scope::{Cluster, Cta, Gpu, Sys};

@@ -1,6 +1,6 @@
 //! `docs/ir.md` lists every operation as it is declared.
 
-use softwarp_ir::{AsyncOp, ClusterOp, Declared, MatrixOp, Step, TensorCoreOp, TextureOp};
+use softwarp_ir::Declared;
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -42,7 +42,7 @@ immediate = name \"=\" value | name                 one without a value is true
 slot      = \"r\" N | \"d\" N | \"p\" N              rows of 32-bit words, of 64-bit words, predicates
 ```
 
-`N` is decimal, or hexadecimal behind `0x`. `//` begins a comment. A list of one operand needs no braces; `_` is an operand
+`N` is decimal, or hexadecimal after `0x`. `//` begins a comment. A list of one operand needs no braces; `_` is an operand
 that is absent. Arithmetic has the mnemonic of its instruction (`add.u32`), or is one of lowering's own: `copy.b32`,
 `copy.b64`, `copy.pred`, `not.pred`, `true`, `false`, `extract.b32 8..16`, `extract.b64 8..16`, `pack.b32 16`,
 `pack.b64 32`, `sext.b32 8 to 32`, `sext.b64 32`, `zext.b64`, `add.b32`, `add.b64`, `sub.b32`, `sub.b64`, `div.dividend`,
@@ -72,14 +72,7 @@ fn table(page: &mut String, title: &str, operations: &[Declared]) {
 #[test]
 fn the_page_lists_every_operation() {
     let mut page = HEAD.to_owned();
-    for (title, operations) in [
-        ("Control flow, memory and collectives", Step::TABLE),
-        ("Textures and surfaces", TextureOp::TABLE),
-        ("Clusters", ClusterOp::TABLE),
-        ("Asynchronous copies and mbarriers", AsyncOp::TABLE),
-        ("Matrices", MatrixOp::TABLE),
-        ("Tensor memory", TensorCoreOp::TABLE),
-    ] {
+    for (title, operations) in softwarp_ir::TABLES {
         assert!(!operations.is_empty());
         table(&mut page, title, operations);
     }
@@ -88,15 +81,8 @@ fn the_page_lists_every_operation() {
 
 #[test]
 fn names_are_unique() {
-    let tables = [
-        Step::TABLE,
-        TextureOp::TABLE,
-        ClusterOp::TABLE,
-        AsyncOp::TABLE,
-        MatrixOp::TABLE,
-        TensorCoreOp::TABLE,
-    ];
-    let mut names: Vec<&str> = tables.iter().flat_map(|table| table.iter().map(|one| one.name)).collect();
+    let mut names: Vec<&str> =
+        softwarp_ir::TABLES.iter().flat_map(|(_, table)| table.iter().map(|one| one.name)).collect();
     let count = names.len();
     names.sort_unstable();
     names.dedup();

@@ -70,7 +70,7 @@ impl Action {
         }
     }
 
-    /// Whether some lanes may execute an operation while others wait behind it, and all go on there.
+    /// Whether some lanes may execute an operation while others wait after it, and all go on there.
     pub(crate) fn may_be_skipped(self) -> bool {
         match self {
             Action::Branch | Action::Exit => false,
@@ -94,7 +94,7 @@ impl Action {
         }
     }
 
-    /// Whether compiled code is left at an operation always or often: a block begins behind it.
+    /// Whether compiled code is left at an operation always or often: a block begins after it.
     pub(crate) fn may_always_leave(self, op: &Op) -> bool {
         match self {
             Action::Exit => true,

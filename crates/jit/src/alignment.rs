@@ -83,7 +83,7 @@ impl<'a> Alignment<'a> {
             if !changed || !flow.budget.spend(64 * ops.len()) {
                 return;
             }
-            // What is read may be written before or behind.
+            // What is read may be written before or after.
             ops.reverse();
         }
     }

@@ -474,7 +474,7 @@ impl Compiled {
         entry.op != 0 || own.contains(&Some(&entry.target))
     }
 
-    /// Runs warps one after the other. Each is left where its code ends or cannot go on; those behind it are not entered
+    /// Runs warps one after the other. Each is left where its code ends or cannot go on; those after it are not entered
     /// when the budget is spent, or when it is left with lanes that wait elsewhere, or at neither a barrier nor an end. Lanes of the first warp may wait before
     /// ([`Scratch::waiting`]), and some of the last one afterwards.
     ///

@@ -95,7 +95,7 @@ fn is_performed(step: &Step) -> bool {
     }
 }
 
-/// The same of an asynchronous operation.
+/// Whether the interpreter can perform an asynchronous operation while compiled code runs.
 fn is_performed_copy(op: &AsyncOp) -> bool {
     match op {
         AsyncOp::Copy(_) => true,

@@ -68,7 +68,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "same", what: "vectors that are the same in all lanes", print: same },
     Pass { name: "row_addresses", what: "addresses of rows of 16 threads", print: row_addresses },
     Pass { name: "groups", what: "accesses that are checked together", print: groups },
-    Pass { name: "spans", what: "loads of words one behind the other", print: spans },
+    Pass { name: "spans", what: "loads of words one after the other", print: spans },
     Pass { name: "quotients", what: "quotients by the same divisor", print: quotients },
     Pass { name: "sites", what: "the regions that accesses look at", print: sites },
     Pass { name: "places", what: "where values are in uniform code", print: places },

@@ -13,7 +13,7 @@
 //! 2^64, too. The least and the largest of differences that have wrapped around would not do: lanes may be 2^63 away while
 //! both of these are near. This is the check of a group, of its first lanes alone, of warps abreast, and of lanes apart.
 //!
-//! **Runs.** Elements one behind the other from a place on have `first` 0 and `last` at most 511: the same, whether there are
+//! **Runs.** Elements one after the other from a place on have `first` 0 and `last` at most 511: the same, whether there are
 //! 32, 16, or as many as take part. An element that is inside of the region at its first byte is so at its last one, since
 //! the place is compared with the number of places for an element ([`Region::room`](crate::context::Region)).
 //!
@@ -49,7 +49,7 @@ impl Reach {
         Reach::in_bits(steps, group, bytes, BITS)
     }
 
-    /// Of some bytes one behind the other, in accesses of a group.
+    /// Of some bytes one after the other, in accesses of a group.
     pub(crate) fn run(group: (i64, i64), bytes: usize) -> Option<Reach> {
         Reach::of(Steps::ZERO, group, bytes)
     }

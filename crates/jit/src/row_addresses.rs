@@ -221,7 +221,7 @@ impl<'a> Finder<'a> {
                 }
                 let into_pair = computes && writes.iter().all(|touch| pairs[touch.web]);
                 let base = self.base(op);
-                // An access comes right behind the product: both are in the same order.
+                // An access comes right after the product: both are in the same order.
                 let is_product = addresses.binary_search_by_key(&op, |address| address.product).is_ok();
                 for touch in self.flow.reads(op).iter().filter(|_| !into_pair && !is_product) {
                     if base != Some(touch.slot) {

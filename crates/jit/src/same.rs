@@ -57,7 +57,7 @@ pub(crate) fn find(function: &Function, flow: &Flow, classes: &Classes<'_>, mode
         if !changed || !flow.budget.spend(work) {
             return same;
         }
-        // What is read may be written before or behind.
+        // What is read may be written before or after.
         candidates.reverse();
     }
 }

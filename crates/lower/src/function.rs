@@ -276,7 +276,7 @@ impl<'a> Builder<'_, 'a> {
 fn ends_threads(step: &Step) -> bool {
     match step {
         Step::Return | Step::Exit | Step::Trap => true,
-        // An end behind it that nothing comes to does no harm.
+        // An end after it that nothing comes to does no harm.
         Step::Switch(_) => false,
         Step::Breakpoint | Step::Yield | Step::Call(_) | Step::Special(_) | Step::FrameAddress(_) => false,
         Step::Alloca(_) | Step::StackSave(_) | Step::StackRestore(_) | Step::Load(_) => false,

@@ -1,11 +1,11 @@
 //! Snapshots of lowering. Each file in `filetests/` is a module, and below `// lowered:` what its kernels become; or,
-//! behind `// error:`, what is refused. `// pass: NAME` says what is shown ([`PASSES`]), `// fidelity: manual` and
+//! after `// error:`, what is refused. `// pass: NAME` says what is shown ([`PASSES`]), `// fidelity: manual` and
 //! `// fmad: false` choose what ptxas does to it. `SOFTWARP_BLESS=1` writes the expectations anew.
 //!
 //! What lowering makes of the PTX files of the repository is printed and parsed back, too.
 
 use softwarp_image::{FunctionId, Unit};
-use softwarp_ir::{AsyncOp, ClusterOp, Function, MatrixOp, Op, Step, TensorCoreOp, TextureOp};
+use softwarp_ir::{Function, Op};
 use softwarp_lower::{Fidelity, Lowering, Unsupported, lower};
 use softwarp_syntax::{Lines, Severity};
 use std::collections::BTreeSet;
@@ -176,15 +176,7 @@ fn operations_are_parsed_as_they_are_printed() {
         }
     }
     assert!(functions > 100, "{functions} functions of {} files", paths.len());
-    let tables = [
-        Step::TABLE,
-        TextureOp::TABLE,
-        ClusterOp::TABLE,
-        AsyncOp::TABLE,
-        MatrixOp::TABLE,
-        TensorCoreOp::TABLE,
-    ];
-    let names = tables.iter().flat_map(|table| table.iter().map(|one| one.name));
+    let names = softwarp_ir::TABLES.iter().flat_map(|(_, table)| table.iter().map(|one| one.name));
     let missing: Vec<&str> = names.filter(|name| !seen.contains(name)).collect();
     assert!(missing.is_empty(), "no module of the repository has these operations: {missing:?}");
 }

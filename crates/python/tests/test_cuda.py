@@ -52,7 +52,7 @@ PTX = b"""
 
 
 def launch(kernel, count, threads=32):
-    """Runs a kernel with an array of so many numbers; gives the array."""
+    """Runs a kernel with an array of `count` numbers; gives the array."""
     cuda = ctypes.CDLL("libcuda.so.1")
 
     def call(name, *arguments):

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Runs of bytes with at most so many zeros between them are one file.
+/// Runs of bytes with at most this number of zeros between them are one file.
 const GAP: u64 = 1 << 20;
 
 /// The most folders of a kernel.

@@ -20,11 +20,11 @@ pub(crate) struct Meter {
     since: Counts,
     /// Work beyond one step for each instruction, since the limits were checked.
     work: u64,
-    /// The same of the operation that is executed.
+    /// Work beyond one step of the operation that is executed.
     of_operation: i64,
     /// The cost of slices since the limits were checked.
     cost: i64,
-    /// The same of parts of a slice.
+    /// The cost of the part of a slice that has been executed.
     within_slice: i64,
     clock: u64,
     /// The random numbers of a random schedule.

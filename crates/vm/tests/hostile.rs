@@ -21,7 +21,7 @@ use std::process::Command;
 /// Kernels of a process.
 const BATCH: u64 = 500;
 
-/// The first kernel of a batch and the one behind its last, for the process that runs it.
+/// The first kernel of a batch and the one after its last, for the process that runs it.
 const RANGE: &str = "SOFTWARP_HOSTILE_RANGE";
 
 fn number(name: &str) -> Option<u64> {

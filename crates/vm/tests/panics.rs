@@ -1,4 +1,4 @@
-//! A panic in an operation that compiled code leaves to the interpreter does not end the process: it goes on behind compiled
+//! A panic in an operation that compiled code leaves to the interpreter does not end the process: it goes on after compiled
 //! code, to whoever launched.
 
 use crate::small::device;
@@ -6,7 +6,7 @@ use softwarp_vm::device::{Device, Jit, Launch, LaunchError, Report};
 use softwarp_vm::injected::panic_in_next_callback;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Compiled code leaves `%clock64` to the interpreter: alone or in a loop behind a barrier, by all lanes or by some.
+/// Compiled code leaves `%clock64` to the interpreter: alone or in a loop after a barrier, by all lanes or by some.
 const BODIES: [&str; 3] = [
     "mov.u64 %d1, %clock64; st.global.u32 [%o], %t;",
     "mov.u32 %r1, 0;

@@ -49,7 +49,7 @@ struct Memory {
 /// Threads of a grid, about.
 const THREADS: u32 = 1536;
 
-/// Room behind a buffer, so that it can begin later.
+/// Room after a buffer, so that it can begin later.
 const ROOM: usize = 64;
 
 /// The most buffers of a kernel.

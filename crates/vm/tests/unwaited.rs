@@ -290,7 +290,7 @@ fn a_bulk_group_is_waited_for_by_the_thread_that_committed_it() {
     assert_eq!(kernel("cp.async.bulk.wait_group.read 0;"), []);
     let expected = [unwaited(Read, Write, Until::BulkRead)];
     assert_eq!(kernel("@!%p0 cp.async.bulk.wait_group.read 0;"), expected, "others wait");
-    // The same of cp.async.
+    // `cp.async` without a wait, likewise.
     let kernel = |waits: &str| {
         let body = format!(
             "@%p0 cp.async.ca.shared.global [tile], [%in], 4; @%p0 cp.async.commit_group; {waits} bar.sync 0;

@@ -27,7 +27,13 @@ impl Walk<'_, '_> {
                 self.context.diagnostics.len() == said
             }
             OperandKind::Expr(id) | OperandKind::Offset(_, id) => self.has_value(id),
-            _ => true,
+            OperandKind::Sink | OperandKind::Error => true,
+            // Their parts are looked at below.
+            OperandKind::Not(_) | OperandKind::Negated(_) | OperandKind::Pair(_) | OperandKind::Vector(_) => {
+                true
+            }
+            OperandKind::Paren(_) | OperandKind::Address(_) | OperandKind::Unified(_) => true,
+            OperandKind::Index(_) => true,
         };
         // Expressions in parts are the assembler's to read, too.
         let parts = operand.kind.parts().map_or(&[][..], |parts| parts.of(&module.operands));

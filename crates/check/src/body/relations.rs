@@ -24,7 +24,7 @@ impl Walk<'_, '_> {
         let place = wants.iter().position(|want| want.name == name)?;
         let operand = &operands[place];
         let why = match special {
-            // What is copied has the size of what is read, or zeros behind it.
+            // What is copied has the size of what is read, or zeros after it.
             Special::AsyncCopy => {
                 let most = self.integer(&operands[2])?;
                 let value = self.integer(operand)?;

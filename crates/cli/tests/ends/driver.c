@@ -206,7 +206,7 @@ static void synchronize_at_exit(void)
     say("synchronized");
 }
 
-/* Copies to the device what changes behind the call, on a stream that waits for another one. */
+/* Copies to the device what changes after the call, on a stream that waits for another one. */
 static void copy_behind(int on_default)
 {
     Handle stream, memory;

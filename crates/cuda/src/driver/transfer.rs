@@ -102,7 +102,7 @@ pub(crate) fn copy_now(driver: &Driver, to: Side, from: Side, bytes: u64) -> Don
     let count = usize::try_from(bytes).map_err(|_| Code::INVALID_VALUE)?;
     match (to, from) {
         (Side::Pageable(to), Side::Pageable(from)) => {
-            // SAFETY: the program says that it has so many bytes at both addresses, and leaves them alone until the copy is
+            // SAFETY: the program says that it has `count` bytes at both addresses, and leaves them alone until the copy is
             // done. The machine has none there.
             unsafe { Host::at(to).copy_from(Host::at(from), count) };
             Ok(())
@@ -142,7 +142,7 @@ const COPIED: usize = 1 << 20;
 /// Most bytes that are filled at a time.
 const FILLED: usize = 1 << 16;
 
-/// How many bytes from an address on are copied or filled at a time: at most so many, up to a multiple of 16.
+/// How many bytes from an address on are copied or filled at a time: at most `most`, up to a multiple of 16.
 fn until_next(address: u64, most: usize) -> usize {
     most - (address % 16) as usize
 }

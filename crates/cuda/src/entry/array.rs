@@ -180,7 +180,7 @@ crate::entries! {
         Err(Code::INVALID_VALUE)
     }
 
-    /// The same of mipmapped arrays.
+    /// What memory a mipmapped array needs that gets its memory later: there are none such.
     fn cuMipmappedArrayGetMemoryRequirements(_to: Out<MemoryRequirements>, array: Handle<Mipmap>, _device: i32) {
         let (driver, _) = second()?;
         driver.images.mipmap(array)?;
@@ -194,7 +194,7 @@ crate::entries! {
         Err(Code::NOT_SUPPORTED)
     }
 
-    /// The same of mipmapped arrays.
+    /// The properties of a sparse mipmapped array: there are none such.
     fn cuMipmappedArrayGetSparseProperties(_to: Out<SparseProperties>, array: Handle<Mipmap>) {
         let (driver, _) = second()?;
         let mipmap = driver.images.mipmap(array)?;

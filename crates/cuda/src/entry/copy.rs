@@ -53,7 +53,7 @@ fn copy_in(
         && driver.is_later(context, stream)
         && driver.captures.status(stream.id) == Status::None
     {
-        // SAFETY: the program says that it has so many bytes at this address.
+        // SAFETY: the program says that it has this number of bytes at the address.
         copy.kept = Some(unsafe { Host::at(address).read(bytes, |bytes| Arc::from(bytes)) });
     }
     issue(driver, context, stream, when == When::Now, waits, Work::Copy(copy))

@@ -93,7 +93,7 @@ crate::entries! {
     /// Sets bytes of the parameters.
     fn cuParamSetv(handle: Handle<Function>, offset: i32, from: Host, bytes: u32) {
         ensure(!from.is_null() && bytes as usize <= MOST, Code::INVALID_VALUE)?;
-        // SAFETY: the caller passes so many bytes.
+        // SAFETY: the caller passes `bytes` bytes.
         unsafe { from.read(bytes as usize, |bytes| set(handle, offset, bytes)) }
     }
 

@@ -216,7 +216,7 @@ crate::entries! {
         let linker = linker(driver, to)?;
         ensure(!data.is_null() && bytes != 0, Code::INVALID_VALUE)?;
         let name = if name.is_null() { None } else { name.get()?.to_str().ok().map(str::to_owned) };
-        // SAFETY: the caller passes so many bytes of code.
+        // SAFETY: the caller passes `bytes` bytes of code.
         let added = unsafe { data.read(bytes, |data| add(driver, &linker, kind, data, name)) };
         finish(&linker, added)
     }

@@ -7,7 +7,7 @@ use crate::{Alu, AluOp, Guard, Op, Slots, Step};
 use softwarp_isa::instruction::resolve;
 use softwarp_units::alu::simple::{Extension, Field, Quotient, Simple};
 
-/// Reads an operation, which is behind its number.
+/// Reads an operation, which is after its number.
 pub(super) fn parse(input: &mut Input<'_>) -> Parsed<Op> {
     let guard = if input.eat("@") { Guard::parse(input)? } else { Guard::ALWAYS };
     let mut writes = input.split_writes();
@@ -57,7 +57,7 @@ pub(super) fn parse(input: &mut Input<'_>) -> Parsed<Op> {
     Ok(Op::Alu(alu))
 }
 
-/// Reads a slot and the comma behind it.
+/// Reads a slot and the comma after it.
 fn push<const N: usize>(slots: &mut Slots<N>, input: &mut Input<'_>) -> Parsed<()> {
     let start = input.clone();
     if !slots.push(input.slot()?) {
@@ -69,7 +69,7 @@ fn push<const N: usize>(slots: &mut Slots<N>, input: &mut Input<'_>) -> Parsed<(
     Ok(())
 }
 
-/// An operation of lowering's own, with the parameters behind its name; none if it has none of their names.
+/// An operation of lowering's own, with the parameters after its name; none if it has none of their names.
 fn simple(name: &str, input: &mut Input<'_>) -> Parsed<Option<Simple>> {
     let start = input.clone();
     let field = |input: &mut Input<'_>, most: u32| {

@@ -120,7 +120,7 @@ impl Word for AsmRegister32 {
     const OPCODE: Opcode = opcode(P66, M38, 32, 0x7c);
 }
 
-/// The same of 64 bits.
+/// A word of 64 bits that a broadcast can take.
 pub(crate) trait WideWord: Source {
     /// The opcode of its broadcast.
     const OPCODE: Opcode;

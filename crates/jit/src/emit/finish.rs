@@ -235,7 +235,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The same of ordinary numbers with AVX-512: the sum has 32 bits after the point, and is cut to f32 before and after
+    /// Finishes logarithms of ordinary numbers with AVX-512: the sum has 32 bits after the point, and is cut to f32 before and after
     /// the exponent is added, both times towards zero. Of negative results, all bits of the sum are complemented.
     fn finish_ordinary_logarithm(&mut self, numbers: [AsmRegisterZmm; 2]) -> Emitted {
         let [one, ones, limit] = [ONE, u32::MAX, power(9)].map(|word| self.unit.word(word));

@@ -4,6 +4,7 @@
 //! fail. Between such a load and the operation that reads it, nothing writes to memory, and nothing leaves the code.
 
 use super::plain::Plain;
+use super::scalar::ScalarPair;
 use super::{Emitted, Emitter, G32, G64, Vector, ZMM};
 use crate::Mode;
 use crate::assembler::*;
@@ -236,7 +237,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The same before arithmetic on integers.
+    /// Makes the sources of arithmetic on integers ready.
     pub(super) fn ready_for(&mut self, op: usize, alu: &Alu, compute: Compute) -> Emitted {
         let (Some(a), Some(b)) = (alu.s.get(0), alu.s.get(1)) else { return Ok(()) };
         // The code of recurrent products uses these registers.
@@ -259,7 +260,7 @@ impl Emitter<'_> {
         if swaps { (b, a) } else { (a, b) }
     }
 
-    /// Behind such arithmetic.
+    /// Called after arithmetic whose sources were made ready.
     pub(super) fn end_ready(&mut self, op: usize) {
         self.folds.ready = Ready::default();
         self.folds.pending.retain(|fold| fold.reader != op);
@@ -337,19 +338,11 @@ enum Pair {
 
 /// Whether arithmetic is on such a pair of integers.
 fn is_pair(compute: Compute) -> Option<Pair> {
-    match compute {
-        Compute::Add(_) | Compute::Mul(_) | Compute::And(_) | Compute::Or(_) | Compute::Xor(_) => {
-            Some(Pair::Commutes)
-        }
-        Compute::Sub(_) => Some(Pair::InOrder),
-        Compute::Copy(_) | Compute::Neg(_) | Compute::High { .. } | Compute::Permute(_) => None,
-        Compute::Mad(_) | Compute::Wide { .. } | Compute::Not(_) | Compute::Lop3(_) => None,
-        Compute::Shl(_) | Compute::Shr { .. } | Compute::Funnel { .. } | Compute::Select(_) => None,
-        Compute::Min { .. } | Compute::Max { .. } | Compute::Extend(_) | Compute::Halves => None,
-        Compute::Pack64 | Compute::High32 | Compute::Compare { .. } | Compute::CompareFloat { .. } => None,
-        Compute::CompareDouble { .. } | Compute::CompareShort { .. } | Compute::Integer(_) => None,
-        Compute::Half(_) | Compute::Double(_) | Compute::Float(_) | Compute::Rounded(..) => None,
-        Compute::Flushed(_) | Compute::Convert(_) | Compute::WideConvert(_) => None,
-        Compute::Special(_) | Compute::Predicate(_) => None,
+    if matches!(compute, Compute::Mul(_)) {
+        return Some(Pair::Commutes);
     }
+    Some(match ScalarPair::of(compute)? {
+        ScalarPair::Add | ScalarPair::And | ScalarPair::Or | ScalarPair::Xor => Pair::Commutes,
+        ScalarPair::Sub => Pair::InOrder,
+    })
 }

@@ -45,7 +45,7 @@ impl Labels {
 pub(crate) enum Late {
     /// Leaves compiled code before an operation.
     Exit { op: usize, label: CodeLabel, apart: Option<usize> },
-    /// Leaves it behind an operation that the interpreter has performed: a result differs among the lanes.
+    /// Leaves it after an operation that the interpreter has performed: a result differs among the lanes.
     Differs { op: usize, label: CodeLabel, apart: Option<usize> },
     /// Leaves it for some lanes, while others wait at a block.
     Wait { block: usize, label: CodeLabel },

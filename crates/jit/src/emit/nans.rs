@@ -49,7 +49,7 @@ impl Emitter<'_> {
             if !changed || self.flow.budget.check().is_err() {
                 return webs;
             }
-            // What is moved may be written before or behind.
+            // What is moved may be written before or after.
             moves.reverse();
         }
     }

@@ -43,7 +43,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The same of a part of two sources.
+    /// The products of a part of two sources.
     fn products_of(&mut self, op: usize, part: usize, signed: bool, s: [Slot; 2]) -> Emitted {
         let ([a, b], uniform) = self.uniform_last(op, s);
         let one = self.register(op, a, part, 0, false)?;

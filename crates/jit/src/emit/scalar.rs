@@ -18,7 +18,7 @@ pub(super) enum Scalar {
 
 /// A sum, a difference or a bitwise operation of two scalars.
 #[derive(Clone, Copy, PartialEq)]
-enum ScalarPair {
+pub(super) enum ScalarPair {
     Add,
     Sub,
     And,
@@ -28,7 +28,7 @@ enum ScalarPair {
 
 impl ScalarPair {
     /// None for other arithmetic.
-    fn of(compute: Compute) -> Option<ScalarPair> {
+    pub(super) fn of(compute: Compute) -> Option<ScalarPair> {
         match compute {
             Compute::Add(_) => Some(ScalarPair::Add),
             Compute::Sub(_) => Some(ScalarPair::Sub),

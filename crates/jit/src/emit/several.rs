@@ -2,7 +2,7 @@
 //! that run elsewhere on the host must not see half of them.
 //!
 //! Two words of 32 bits are an element of 64 bits in memory. 16 bytes are moved lane by lane, as quarters of vector
-//! registers, or, where lanes are one behind the other, several lanes at a time: such moves are aligned to 16 bytes, so
+//! registers, or, where lanes are consecutive, several lanes at a time: such moves are aligned to 16 bytes, so
 //! that no lane's elements are in two lines of the host's caches. Between memory and rows, words are brought together by
 //! element (a transposition).
 
@@ -245,9 +245,9 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Loads four words for each lane, whose lanes are one behind the other from `rax` on.
+    /// Loads four words for each lane, whose lanes are consecutive from `rax` on.
     fn load_fours(&mut self, plain: &Plain<'_>) -> Emitted {
-        // Words of eight lanes: two elements of them, one behind the other.
+        // Words of eight lanes: two elements of them, one after the other.
         let [first, second] = [0, 2].map(|n| std::array::from_fn(|at| (4 * (at % 8) + at / 8 + n) as u32));
         let upper = std::array::from_fn(|at| (8 + at % 8 + 16 * (at / 8)) as u32);
         let [first, second, upper] = [first, second, upper].map(|words| self.unit.words(words));

@@ -264,10 +264,10 @@ impl Emitter<'_> {
         }
     }
 
-    /// Behind an operation that the interpreter has performed: checks what the divergence analysis says of its results.
+    /// After an operation that the interpreter has performed: checks what the divergence analysis says of its results.
     /// The analysis says that a load from one address gives the same value in all lanes. That does not hold where each
     /// thread has memory of its own at the address, or where another thread of the host writes while one lane after the
-    /// other loads. Code is left behind the operation then.
+    /// other loads. Code is left after the operation then.
     fn check_same(&mut self, op: usize) -> Emitted {
         let flow = self.flow;
         let is_affine = |web: &usize| !self.classes.webs[*web].is_vector();
@@ -309,7 +309,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Leaves code behind an operation whose results are in the frame alone.
+    /// Leaves code after an operation whose results are in the frame alone.
     fn leave_behind(&mut self, op: usize) -> Emitted {
         let flow = self.flow;
         let start = flow.blocks[flow.block_of[op]].start;

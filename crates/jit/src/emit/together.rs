@@ -219,7 +219,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The webs with registers that a block between two barriers does not touch: where it is entered behind the first one,
+    /// The webs with registers that a block between two barriers does not touch: where it is entered after the first one,
     /// they stay in the frame.
     fn find_untouched(&self, block: usize) -> Vec<usize> {
         let (start, end) = (self.flow.blocks[block].start, self.flow.blocks[block].end);

@@ -47,7 +47,8 @@ struct Constants {
     table: Vec<u32>,
     /// Words for all lanes that were asked for last, by their hashes, with the number of the constant plus one.
     words: [(u32, u32); 64],
-    /// The same of steps, by their lanes: the steps, the part and width, and the number of the constant plus one.
+    /// Steps that were asked for last, by their lanes: the steps, the part and width, and the number of the constant plus
+    /// one.
     steps: [(Steps, (usize, bool), u32); 16],
 }
 

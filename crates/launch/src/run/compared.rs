@@ -1,4 +1,4 @@
-//! What compare mode leaves behind: folders that reproduce launches whose compiled code differs from the interpreter.
+//! What compare mode writes: folders that reproduce launches whose compiled code differs from the interpreter.
 
 use softwarp::vm::comparison::Reproduction;
 use softwarp_container::one_file;

@@ -34,7 +34,7 @@ use std::collections::{HashMap, HashSet};
 /// The most statements that are looked at for a later read of a register; then there is one.
 const MOST_LOOKED_AT: usize = 4096;
 
-/// The most statements that are looked at for all registers of a function, beside as many for each statement. Behind them,
+/// The most statements that are looked at for all registers of a function, beside as many for each statement. After them,
 /// what is read anywhere else is read later.
 const MOST_LOOKED_AT_TOGETHER: usize = 1 << 20;
 const LOOKED_AT_FOR_EACH: usize = 16;

@@ -134,7 +134,7 @@ pub(super) enum Mode {
     /// Stops by breakpoints and a goal, which was given at a moment, in a call of some depth and on a line.
     Run { goal: Goal, since: u64, depth: u32, line: Option<u32>, left: u64 },
     /// Goes back: looks for the last moment before one that a goal would stop at.
-    /// A goal of several steps wants the last but so many.
+    /// A goal of several steps wants the moment that many steps before the last.
     Search { goal: Goal, before: u64, depth: u32, found: VecDeque<u64> },
     /// Goes to a moment.
     Replay { to: u64, reason: Reason },

@@ -54,10 +54,10 @@ const MOST_ORDERED: u32 = 16;
 /// The same after this time.
 const MOST_SPENT: Duration = Duration::from_secs(120);
 
-/// So many mismatches of a kernel are looked into. Others are findings without the instruction.
+/// The most mismatches of a kernel that are looked into. Others are findings without the instruction.
 const MOST_LOOKED_INTO: u32 = 4;
 
-/// So many mismatches of a kernel are kept to be reproduced.
+/// The most mismatches of a kernel that are kept to be reproduced.
 const MOST_REPRODUCED: u32 = 1;
 
 /// Steps that a run on a copy may take, besides four times what the interpreter took.

@@ -414,7 +414,7 @@ impl SharedBytes {
         unsafe { self.start().add(at) }
     }
 
-    /// How many bytes of so many from a place on are accessed next, in one piece: at most 16.
+    /// How many of the `left` bytes from a place on are accessed next, in one piece: at most 16.
     #[inline(always)]
     fn next_piece(at: usize, left: usize) -> u32 {
         1 << (at | 16).trailing_zeros().min(left.ilog2())
@@ -449,7 +449,7 @@ impl SharedBytes {
     pub(crate) fn read_first(&self, at: u64, count: usize, whole: &mut [u8]) {
         let end = (at as usize).checked_add(whole.len());
         match end.is_some_and(|end| whole.len() <= 16 && end <= self.capacity()) {
-            // What is behind them may be another's, and is not kept.
+            // What is after them may be another's, and is not kept.
             true => {
                 let mut bytes = [0; 16];
                 self.read(at, &mut bytes[..whole.len()]);

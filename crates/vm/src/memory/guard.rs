@@ -1,7 +1,7 @@
 //! Guard pages, a setting for tests: every buffer lies between two pages that nothing may access.
 //!
 //! With `SOFTWARP_GUARD` an access outside of a buffer ends the process by a signal, whoever performs it: compiled code, the
-//! interpreter or a copy. A buffer begins right behind the first of its guard pages (`begin`), ends right before the second
+//! interpreter or a copy. A buffer begins right after the first of its guard pages (`begin`), ends right before the second
 //! (`end`), or does one or the other by turns (`1`). At the end there can be up to 15 bytes between, since buffers begin at
 //! multiples of 16 at least. What is written there, and anywhere else in the pages of a buffer, is found when it is freed.
 //!

@@ -44,7 +44,7 @@ impl DerefMut for Rows {
 }
 
 impl Rows {
-    /// As many as there are and more of zeros, before or behind them. Says whether the host had memory for it.
+    /// As many as there are and more of zeros, before or after them. Says whether the host had memory for it.
     fn grow(&mut self, count: usize, before: bool) -> bool {
         let more = count - self.len();
         if guard::is_on() {

@@ -30,14 +30,14 @@ pub(super) enum Plane {
     Target,
     /// `wgmma.mma_async`; `tcgen05.mma`, `.cp` and `.shift`
     Product,
-    /// The same of `tcgen05`, behind which there was `tcgen05.fence::before_thread_sync`: they need not be complete, but
-    /// the tensor cores perform what follows behind them.
+    /// Operations of `tcgen05` that `tcgen05.fence::before_thread_sync` has followed: they need not be complete, but the
+    /// tensor cores perform what follows after them.
     Pipelined,
-    /// Writes of threads to shared memory behind which there was a proxy fence.
+    /// Writes of threads to shared memory that a proxy fence has followed.
     FencedShared,
-    /// The same of global memory.
+    /// Writes of threads to global memory that a proxy fence has followed.
     FencedGlobal,
-    /// `mbarrier.init` of threads, behind which there was `fence.mbarrier_init`.
+    /// `mbarrier.init` of threads that `fence.mbarrier_init` has followed.
     Init,
 }
 

@@ -77,13 +77,13 @@ impl Epoch {
         Epoch { who: thread.packed(warps), clock, op, flags }
     }
 
-    /// The same of another lane.
+    /// The epoch of another lane of the warp at the same access.
     #[inline]
     pub(super) fn of_lane(self, lane: usize) -> Epoch {
         Epoch { who: self.who & !(LANES as u32 - 1) | lane as u32, ..self }
     }
 
-    /// The same of a lane that is so much higher, if it is an access.
+    /// The epoch of the lane `more` places higher; unchanged if it is no access.
     #[inline]
     pub(super) fn of_later_lane(self, more: usize) -> Epoch {
         if self.is_none() { self } else { self.of_lane((self.lane() + more) % LANES) }

@@ -70,7 +70,7 @@ struct Cell {
 }
 
 impl Cell {
-    /// The same of lanes that are so much higher.
+    /// The cell with the lanes of its accesses `more` places higher.
     fn of_later_lanes(self, more: usize) -> Cell {
         let [write, read, other] = [self.write, self.read, self.other].map(|it| it.of_later_lane(more));
         Cell { write, read, other, ..self }

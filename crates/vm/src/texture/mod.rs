@@ -91,7 +91,7 @@ impl From<Source> for Texture {
 }
 
 impl From<&Arc<Array>> for Texture {
-    /// The same of an array.
+    /// The texture of an array, with the default sampler.
     fn from(array: &Arc<Array>) -> Texture {
         Source::Array(array.clone()).into()
     }

@@ -29,10 +29,10 @@ pub(super) const TURN: i64 = 64;
 /// The cost of an operation outside of the fast loop.
 pub(super) const STEP: i64 = 32;
 
-/// The same of an operation that is looked up again in the fast loop.
+/// The cost of an operation that is looked up again in the fast loop.
 pub(super) const TOUCH: i64 = 4;
 
-/// The same of a product of matrices.
+/// The cost of a product of matrices.
 pub(super) const PRODUCT: i64 = 32;
 
 /// The cost of a unit of work.

@@ -179,7 +179,7 @@ impl<'a, 'b> MatrixAddresses<'a, 'b> {
         self.judge(lane, offset, bytes, usage)
     }
 
-    /// The cells of an access that begins so many bytes behind a lane's address, and the index of the first; or a fault.
+    /// The cells of an access that begins at an offset from a lane's address, and the index of the first; or a fault.
     fn judge(&self, lane: usize, offset: u64, bytes: u64, usage: Use) -> Tried<(&'a SharedBytes, usize)> {
         let address = self.addresses[lane].wrapping_add(offset);
         let (memory, at) = self.resolve(address);

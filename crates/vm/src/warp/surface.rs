@@ -116,7 +116,7 @@ pub(super) fn each_array<'a>(
     Ok(())
 }
 
-/// The place of an access of so many bytes; `None` if it is out of range and ignored. Faults have no name yet.
+/// The place of an access of `bytes` bytes; `None` if it is out of range and ignored. Faults have no name yet.
 fn spot(array: &Array, op: &SurfaceOp, bytes: u32, coordinates: &[i32]) -> Result<Option<usize>, BadTexture> {
     let part = |n: usize| coordinates.get(n).copied().unwrap_or(0);
     let texel = array.description.format.bytes();
@@ -200,14 +200,14 @@ fn perform(frame: &mut Frame, array: &Array, op: &SurfaceOp, spots: &Spots, taki
 /// The bytes of a texel, which are accessed in one piece.
 type Texel = [u8; 16];
 
-/// A channel of so many bytes of a texel, extended with zeros.
+/// A channel of `bytes` bytes of a texel, extended with zeros.
 fn channel(texel: &Texel, at: usize, bytes: usize) -> u64 {
     let mut word = [0; 8];
     word.iter_mut().zip(texel.iter().skip(at).take(bytes)).for_each(|(to, byte)| *to = *byte);
     u64::from_le_bytes(word)
 }
 
-/// Stores the channels of texels, of so many bytes each.
+/// Stores the channels of texels, of `bytes` bytes each.
 fn store(cells: &SharedBytes, rows: &[[u64; LANES]], bytes: usize, spots: &Spots, taking: u32) {
     for lane in lanes(taking) {
         let Some(spot) = spots[lane] else { continue };

@@ -79,7 +79,7 @@ const EXCHANGES: [&str; 8] = [
     "bar.warp.sync MASK;",
 ];
 
-/// The same of lanes that get values of others: of those of their four lanes.
+/// Lanes that get values of others: of those of their four lanes.
 const SHUFFLES: [&str; 8] = [
     "shfl.sync.bfly.b32 %v|%p2, %acc, 3, 0x1c1f, MASK;",
     "shfl.sync.idx.b32 %v, %acc, %x, 0x1c1f, MASK;",

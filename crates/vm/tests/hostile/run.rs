@@ -17,7 +17,7 @@ impl Buffers {
     /// Those of a device. The buffer that is meant has the highest addresses, or the lowest.
     fn new(device: &Device, kernel: &Kernel) -> Buffers {
         let allocate = |bytes: u64| device.allocate(bytes).expect("memory");
-        // Each is allocated behind the one before.
+        // Each is allocated after the one before.
         let mut sizes = [INPUT, OUT, STORED];
         let is_first = kernel.is_last == kernel.stores;
         if !is_first {

@@ -46,7 +46,7 @@ const COMMANDS: &[Command] = &[
     Command { names: &["delete", "d"], arguments: "[NUMBER]", help: "Delete a breakpoint or watch; all without a number." },
     Command { names: &["disable", "enable"], arguments: "NUMBER", help: "Pass over a breakpoint, or stop at it again." },
     Command { names: &["condition"], arguments: "NUMBER [CONDITION]", help: "Change or remove the condition of a breakpoint." },
-    Command { names: &["ignore"], arguments: "NUMBER COUNT", help: "Pass over a breakpoint so many times." },
+    Command { names: &["ignore"], arguments: "NUMBER COUNT", help: "Pass over a breakpoint COUNT times." },
     Command { names: &["continue", "c"], arguments: "", help: "Run to the next stop." },
     Command { names: &["step", "s"], arguments: "[COUNT] [warp]", help: "Run to another source line, into calls; by instruction where no line is known. With warp, steps of any lanes of the warp count." },
     Command { names: &["next", "n"], arguments: "[COUNT] [warp]", help: "The same, over calls." },

@@ -162,7 +162,7 @@ impl Assembler {
         }
     }
 
-    /// The same of the elements of a mask, with zeros in place of the others, which may be subnormal numbers.
+    /// Applies the instruction to the elements of a mask. The others are zeros there: they may be subnormal numbers.
     fn same_of_some(&mut self, whole: &Whole, same: Same, opcode: Opcode) {
         let element = element(opcode);
         for half in 0..2 {
@@ -437,7 +437,7 @@ impl Assembler {
         }
     }
 
-    /// The same of unsigned integers.
+    /// Compares unsigned integers.
     fn compare_unsigned(&mut self, whole: &Whole, half: usize, to: u8, wide: bool) {
         let (a, last) = (home(whole.v, half), whole.last.half(half));
         let predicate = whole.byte.unwrap_or(0);

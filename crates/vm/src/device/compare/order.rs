@@ -12,7 +12,7 @@ use std::time::Duration;
 /// How many orders are tried.
 const ORDERS: u64 = 8;
 
-/// If nothing has differed in so many orders, nothing will.
+/// After this number of orders in which nothing has differed, no further one is tried.
 const ALIKE: u64 = 4;
 
 /// No further order is tried after this time.

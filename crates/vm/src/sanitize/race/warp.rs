@@ -84,7 +84,7 @@ impl Memo {
 }
 
 impl Now<'_> {
-    /// The same of another lane.
+    /// Goes on to another lane of the warp at the same access.
     #[inline]
     fn become_lane(&mut self, lane: usize, several: bool) {
         (self.epoch, self.thread.lane, self.several) = (self.epoch.of_lane(lane), lane, several);

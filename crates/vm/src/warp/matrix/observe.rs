@@ -52,7 +52,7 @@ impl Observer<'_, '_> {
         self.sanitizer.touch(env.launch, self.actor, &touch, &named);
     }
 
-    /// An access that begins so many bytes behind a lane's address.
+    /// An access that begins at an offset from a lane's address.
     fn access(
         &self,
         places: &MatrixAddresses<'_, '_>,

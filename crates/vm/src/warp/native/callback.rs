@@ -163,7 +163,7 @@ impl Warp {
             Step::Texture(texture) => self.texture(env, &mut split, texture, taking).is_ok(),
             Step::Asynchronous(AsyncOp::Copy(copy)) => self.copy_async(env, call, copy, taking).is_ok(),
             Step::Warp(warp) => taking == ALL && self.exchange_groups(env, call, warp),
-            // Other lanes or other code may go on behind these.
+            // Other lanes or other code may go on after these.
             Step::Return | Step::Exit | Step::Trap | Step::Breakpoint | Step::Yield => false,
             Step::Switch(_) | Step::Call(_) | Step::FrameAddress(_) | Step::Alloca(_) => false,
             Step::StackSave(_) | Step::StackRestore(_) | Step::Fence(_) | Step::Barrier(_) => false,

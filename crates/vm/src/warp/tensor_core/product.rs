@@ -412,8 +412,8 @@ fn places(memory: &TensorMemory, it: &Instruction, lane: usize, column: usize) -
     places
 }
 
-/// Scales of rows of A, or of columns of B, of which there are so many: 32 of them in the lanes of a quarter, the next in
-/// the columns behind. A word has four scales of a row; what does not fit is behind those of all rows.
+/// Scales of `rows` rows of A, or columns of B: 32 of them in the lanes of a quarter, the next in the columns after. A word
+/// has four scales of a row; what does not fit is after those of all rows.
 fn read_scales(
     memory: &TensorMemory,
     (scale, factor, rows): (&Scale, usize, usize),

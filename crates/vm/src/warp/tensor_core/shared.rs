@@ -74,7 +74,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Calls a function with the offset of each piece of so many lines.
+    /// Calls a function with the offset of each piece of `count` lines.
     pub(super) fn offsets(&self, count: usize, mut f: impl FnMut(u64)) {
         let bits = self.element.bits() as usize;
         if self.k_major {

@@ -219,7 +219,7 @@ fn loads(what: &str, shape: Shape, guard: &str, at: &str) -> String {
     format!("{text}\n{}", shape.compare("b", less))
 }
 
-/// The addresses of lanes: the offset of a lane in `%o`, from `%t` on, if a lane has so many bytes.
+/// The addresses of lanes: the offset of a lane in `%o`, from `%t` on, for a number of bytes of each lane.
 struct Pattern {
     name: &'static str,
     offset: fn(usize) -> String,

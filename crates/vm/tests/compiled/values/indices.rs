@@ -159,7 +159,7 @@ impl Indices {
         (0..count).for_each(|_| self.statement());
     }
 
-    /// A branch that all lanes take, or none, or some: either side may have been executed behind it.
+    /// A branch that all lanes take, or none, or some: either side may have been executed after it.
     fn branch(&mut self) {
         let (label, before) = (self.writer.label(), self.bounds);
         let by = self.writer.one_of(&["%n6", "%n3", "%x", "%y", "%lane", "%t"]);

@@ -84,7 +84,7 @@ impl Mixed {
                 Operand::Lut(lut) => lut.to_string(),
             });
         }
-        // A register of one digit, behind its kind.
+        // A register of one digit, after its kind.
         let kind = |operand: &String| operand.get(..2).filter(|_| operand.len() == 3).map(str::to_owned);
         let result = operands.first().and_then(kind);
         let is_like = |other: &&String| result.is_some() && kind(other) == result;

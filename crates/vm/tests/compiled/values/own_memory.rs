@@ -37,7 +37,7 @@ const STORES: [&str; 3] = [
 fn values_of_threads_at_one_generic_address_do_the_same_compiled_and_interpreted() {
     for (n, store) in STORES.into_iter().enumerate() {
         for (number, load) in LOADS.into_iter().enumerate() {
-            // Once, behind a branch of some lanes, in loops, and in loops that lanes leave one by one.
+            // Once, after a branch of some lanes, in loops, and in loops that lanes leave one by one.
             let bodies = [
                 format!("{store} {load} add.u32 %acc, %acc, %n0; {load}"),
                 format!("{store} setp.lt.u32 %p1, %x, 5; @%p1 bra A; {load} A: {load} add.u32 %acc, %acc, 1;"),

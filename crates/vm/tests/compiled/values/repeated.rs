@@ -1,6 +1,6 @@
 //! Instructions that name a register more than once: as several results, as a result and a source, an address, a guard or
 //! a mask. Each is executed in straight code, in loops that all lanes run alike and that they leave one after the other,
-//! behind a branch, and under guards; compiled code does what the interpreter does.
+//! after a branch, and under guards; compiled code does what the interpreter does.
 
 use super::{BLOCKS, compare, ends_well, module};
 use std::fmt::Write;
