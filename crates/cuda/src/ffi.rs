@@ -55,6 +55,11 @@ macro_rules! c_struct {
         #[repr(C)]
         #[allow(missing_docs, reason = "fields are those of the C API")]
         pub struct $name { $($(#[$about])* pub $field: $type,)* }
+        impl $name {
+            /// Its fields with their offsets and sizes, for comparisons with the headers.
+            pub const FIELDS: &'static [(&'static str, usize, usize)] =
+                &[$((stringify!($field), std::mem::offset_of!($name, $field), size_of::<$type>())),*];
+        }
         const _: () = {
             const fn has_bits<T: $crate::ffi::Bits>() {}
             $(has_bits::<$type>();)*

@@ -63,7 +63,34 @@ fn arrays_are_copied_and_read_and_written_by_kernels() {
         made(|to| cudaLibraryLoadData(to, text.as_ptr() as u64, no, In::NULL, 0, In::NULL, In::NULL, 0));
     textures(made(|to| cudaLibraryGetKernel(to, library, Text::of(c"read"))));
     surfaces(made(|to| cudaLibraryGetKernel(to, library, Text::of(c"write"))));
+    resources_of_cuda_12();
     levels();
+}
+
+/// `cudaResourceDesc` of CUDA 12 has 64 bytes: what is after it is not read and not written.
+fn resources_of_cuda_12() {
+    const AFTER: u64 = 0x5555_5555_5555_5555;
+    let format = ChannelFormat { bits: [32, 0, 0, 0], kind: 1 };
+    let array = made(|to| cudaMallocArray(to, In::of(&format), 8, 4, 2));
+    let mut resource = [AFTER; 18];
+    resource[..8].fill(0);
+    resource[1] = array;
+    let given = || In::of(&resource).cast();
+    let sampling: RuntimeSampling = zeroed();
+    let texture = made(|to| v12_cudaCreateTextureObject(to, given(), In::of(&sampling), In::NULL));
+    let surface = made(|to| v12_cudaCreateSurfaceObject(to, given()));
+    for (object, get) in [
+        (texture, v12_cudaGetTextureObjectResourceDesc as extern "C" fn(Out<RuntimeResource12>, u64) -> u32),
+        (surface, v12_cudaGetSurfaceObjectResourceDesc),
+    ] {
+        let mut found = [AFTER; 18];
+        ok(get(Out::of(&mut found).cast(), object));
+        assert_eq!((found[0] as u32, found[1]), (0, array));
+        assert_eq!(found[8..], [AFTER; 10]);
+    }
+    ok(cudaDestroyTextureObject(texture));
+    ok(cudaDestroySurfaceObject(surface));
+    ok(cudaFreeArray(array));
 }
 
 /// 8 columns and 4 rows of numbers.

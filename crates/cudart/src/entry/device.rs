@@ -262,6 +262,16 @@ crate::entries! {
         cuCtxSetCacheConfig(config)
     }
 
+    /// Makes a number one that the device can calculate with: every device has doubles.
+    fn v12_cudaSetDoubleForDevice(number: u64) {
+        ensure(number != 0, Code::INVALID_VALUE)
+    }
+
+    /// Undoes `cudaSetDoubleForDevice`.
+    fn v12_cudaSetDoubleForHost(number: u64) {
+        ensure(number != 0, Code::INVALID_VALUE)
+    }
+
     /// Starts profiling: there is no profiler.
     fn cudaProfilerStart() {
         ensure_context()?;

@@ -1,5 +1,6 @@
 //! Functions of the driver by name.
 
+use super::error::{LAST_12, LAST_13};
 use crate::code::{Code, Done, ensure};
 use crate::context::device_count;
 use crate::driver::context::*;
@@ -9,6 +10,13 @@ use crate::ffi::{Out, Text};
 /// `cudaEnableLegacyStream` and `cudaEnablePerThreadDefaultStream`.
 const LEGACY: u64 = 1;
 const PER_THREAD: u64 = 2;
+
+/// The version of the API whose functions a program gets that names none: that of its runtime, or of an older driver.
+fn of_runtime(runtime: i32) -> Result<i32, Code> {
+    let mut driver = 0;
+    cuDriverGetVersion(Out::of(&mut driver))?;
+    Ok(driver.min(runtime))
+}
 
 fn entry_point(name: Text, function: Out<u64>, version: i32, flags: u64, status: Out<u32>) -> Done {
     function.required()?;
@@ -25,9 +33,12 @@ fn entry_point(name: Text, function: Out<u64>, version: i32, flags: u64, status:
 crate::entries! {
     /// A function of the driver.
     fn cudaGetDriverEntryPoint / cudaGetDriverEntryPoint_ptsz(name: Text, function: Out<u64>, flags: u64, status: Out<u32>) {
-        let mut version = 0;
-        cuDriverGetVersion(Out::of(&mut version))?;
-        entry_point(name, function, version.min(13040), flags, status)
+        entry_point(name, function, of_runtime(LAST_13)?, flags, status)
+    }
+
+    /// A function of the driver, as it was in CUDA 12.
+    fn v12_cudaGetDriverEntryPoint / v12_cudaGetDriverEntryPoint_ptsz(name: Text, function: Out<u64>, flags: u64, status: Out<u32>) {
+        entry_point(name, function, of_runtime(LAST_12)?, flags, status)
     }
 
     /// A function of the driver in a version of the API.

@@ -4,6 +4,11 @@ use crate::code::{Code, last, take_last};
 use crate::driver::context::cuDriverGetVersion;
 use crate::ffi::{Out, Text};
 
+/// The version of CUDA 12 whose runtime API this is, 12.9.
+pub const LAST_12: i32 = 12090;
+/// The version of CUDA 13 whose runtime API this is, 13.4.
+pub const LAST_13: i32 = 13040;
+
 /// The last error of the thread, which has none afterwards.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGetLastError() -> u32 {
@@ -31,7 +36,12 @@ pub extern "C" fn cudaGetErrorString(code: u32) -> Text {
 crate::entries! {
     /// The version of the runtime API.
     fn cudaRuntimeGetVersion(version: Out<i32>) {
-        version.set(13040)
+        version.set(LAST_13)
+    }
+
+    /// The version of the runtime API for programs of CUDA 12.
+    fn v12_cudaRuntimeGetVersion(version: Out<i32>) {
+        version.set(LAST_12)
     }
 
     /// The version of the driver API that the driver has.

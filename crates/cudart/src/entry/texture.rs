@@ -1,15 +1,20 @@
 //! Texture and surface objects.
 
 use super::array::{ChannelFormat, descriptor, is_integer};
-use crate::code::{Code, ensure};
+use crate::code::{Code, Done, ensure};
 use crate::context::ensure_context;
 use crate::driver::array::cuMipmappedArrayGetLevel;
 use crate::driver::texture::*;
-use crate::ffi::{In, Out, zeroed};
+use crate::ffi::{Bits, In, Out, zeroed};
 
 crate::c_struct! {
-    /// `cudaResourceDesc`. The words are a union: a handle; or an address, a format and sizes.
+    /// `cudaResourceDesc` of CUDA 13. The words are a union: a handle; or an address, a format and sizes.
     RuntimeResource { kind: u32, words: [u64; 16], flags: u32, }
+}
+
+crate::c_struct! {
+    /// `cudaResourceDesc` of CUDA 12: its union is shorter, and there are no flags.
+    RuntimeResource12 { kind: u32, words: [u64; 7], }
 }
 
 crate::c_struct! {
@@ -89,6 +94,22 @@ impl RuntimeResource {
     }
 }
 
+impl From<RuntimeResource12> for RuntimeResource {
+    fn from(given: RuntimeResource12) -> RuntimeResource {
+        let mut words = [0; 16];
+        words[..7].copy_from_slice(&given.words);
+        RuntimeResource { kind: given.kind, words, flags: 0 }
+    }
+}
+
+impl From<RuntimeResource> for RuntimeResource12 {
+    fn from(found: RuntimeResource) -> RuntimeResource12 {
+        let mut words = [0; 7];
+        words.copy_from_slice(&found.words[..7]);
+        RuntimeResource12 { kind: found.kind, words }
+    }
+}
+
 /// The driver's format of what a resource shows.
 fn format_of(shown: &Resource) -> Result<u32, Code> {
     match shown.kind {
@@ -146,24 +167,62 @@ impl RuntimeSampling {
     }
 }
 
+/// Makes a texture object.
+fn create_texture<R: Bits + Into<RuntimeResource>>(
+    object: Out<u64>,
+    resource: In<R>,
+    sampling: In<RuntimeSampling>,
+    view: In<ViewFields>,
+) -> Done {
+    object.required()?;
+    let resource: RuntimeResource = resource.get()?.into();
+    ensure(!sampling.is_null(), Code::INVALID_RESOURCE_HANDLE)?;
+    let sampling = sampling.get()?;
+    ensure_context()?;
+    let resource = resource.to_driver()?;
+    let sampling = sampling.to_driver(is_integer(format_of(&resource)?))?;
+    let mut whole: View = zeroed();
+    if !view.is_null() {
+        whole.fields = view.get()?;
+    }
+    let whole = if view.is_null() { In::NULL } else { In::of(&whole) };
+    cuTexObjectCreate(object, In::of(&resource), In::of(&sampling), whole)
+}
+
+/// Makes a surface object.
+fn create_surface<R: Bits + Into<RuntimeResource>>(object: Out<u64>, resource: In<R>) -> Done {
+    object.required()?;
+    let resource: RuntimeResource = resource.get()?.into();
+    ensure_context()?;
+    cuSurfObjectCreate(object, In::of(&resource.to_driver()?))
+}
+
+/// Writes what an object shows.
+fn give_resource<R: Bits + From<RuntimeResource>>(
+    resource: Out<R>,
+    object: u64,
+    get: fn(Out<Resource>, u64) -> Done,
+) -> Done {
+    resource.required()?;
+    ensure_context()?;
+    let mut found = zeroed();
+    get(Out::of(&mut found), object)?;
+    resource.set(RuntimeResource::of_driver(&found).into())
+}
+
 crate::entries! {
     /// Makes a texture object.
     fn cudaCreateTextureObject(
         object: Out<u64>, resource: In<RuntimeResource>, sampling: In<RuntimeSampling>, view: In<ViewFields>,
     ) {
-        object.required()?;
-        let resource = resource.get()?;
-        ensure(!sampling.is_null(), Code::INVALID_RESOURCE_HANDLE)?;
-        let sampling = sampling.get()?;
-        ensure_context()?;
-        let resource = resource.to_driver()?;
-        let sampling = sampling.to_driver(is_integer(format_of(&resource)?))?;
-        let mut whole: View = zeroed();
-        if !view.is_null() {
-            whole.fields = view.get()?;
-        }
-        let whole = if view.is_null() { In::NULL } else { In::of(&whole) };
-        cuTexObjectCreate(object, In::of(&resource), In::of(&sampling), whole)
+        create_texture(object, resource, sampling, view)
+    }
+
+    /// Makes a texture object of a resource in the structure of CUDA 12.
+    fn v12_cudaCreateTextureObject(
+        object: Out<u64>, resource: In<RuntimeResource12>, sampling: In<RuntimeSampling>, view: In<ViewFields>,
+    ) {
+        create_texture(object, resource, sampling, view)
     }
 
     /// Destroys a texture object.
@@ -174,11 +233,12 @@ crate::entries! {
 
     /// What a texture object shows.
     fn cudaGetTextureObjectResourceDesc(resource: Out<RuntimeResource>, object: u64) {
-        resource.required()?;
-        ensure_context()?;
-        let mut found = zeroed();
-        cuTexObjectGetResourceDesc(Out::of(&mut found), object)?;
-        resource.set(RuntimeResource::of_driver(&found))
+        give_resource(resource, object, cuTexObjectGetResourceDesc)
+    }
+
+    /// What a texture object shows, in the structure of CUDA 12.
+    fn v12_cudaGetTextureObjectResourceDesc(resource: Out<RuntimeResource12>, object: u64) {
+        give_resource(resource, object, cuTexObjectGetResourceDesc)
     }
 
     /// How a texture object reads.
@@ -191,7 +251,7 @@ crate::entries! {
         sampling.set(RuntimeSampling::of_driver(&found, is_integer(format_of(&resource)?)))
     }
 
-    /// The view of a texture object. Reserved words behind it, which CUDA 12 does not have, are left alone.
+    /// The view of a texture object. Reserved words after it, which CUDA 12 does not have, are left alone.
     fn cudaGetTextureObjectResourceViewDesc(view: Out<ViewFields>, object: u64) {
         view.required()?;
         ensure_context()?;
@@ -202,10 +262,12 @@ crate::entries! {
 
     /// Makes a surface object.
     fn cudaCreateSurfaceObject(object: Out<u64>, resource: In<RuntimeResource>) {
-        object.required()?;
-        let resource = resource.get()?;
-        ensure_context()?;
-        cuSurfObjectCreate(object, In::of(&resource.to_driver()?))
+        create_surface(object, resource)
+    }
+
+    /// Makes a surface object of a resource in the structure of CUDA 12.
+    fn v12_cudaCreateSurfaceObject(object: Out<u64>, resource: In<RuntimeResource12>) {
+        create_surface(object, resource)
     }
 
     /// Destroys a surface object.
@@ -216,11 +278,12 @@ crate::entries! {
 
     /// What a surface object shows.
     fn cudaGetSurfaceObjectResourceDesc(resource: Out<RuntimeResource>, object: u64) {
-        resource.required()?;
-        ensure_context()?;
-        let mut found = zeroed();
-        cuSurfObjectGetResourceDesc(Out::of(&mut found), object)?;
-        resource.set(RuntimeResource::of_driver(&found))
+        give_resource(resource, object, cuSurfObjectGetResourceDesc)
+    }
+
+    /// What a surface object shows, in the structure of CUDA 12.
+    fn v12_cudaGetSurfaceObjectResourceDesc(resource: Out<RuntimeResource12>, object: u64) {
+        give_resource(resource, object, cuSurfObjectGetResourceDesc)
     }
 }
 
