@@ -21,6 +21,9 @@ fn libraries() -> PathBuf {
     Path::new(env!("CARGO_BIN_EXE_softwarp")).parent().expect("a folder").join("deps")
 }
 
+/// How many threads load libraries at the same time.
+const LOADERS: usize = 8;
+
 /// A folder with the programs.
 fn programs() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
@@ -31,10 +34,10 @@ fn programs() -> &'static Path {
             let mut compiler = Command::new("cc");
             compiler.args(["-Wall", "-Werror", "-O1"]).args(options);
             compiler.arg(repository("crates/cli/tests/ends").join(source)).arg("-L").arg(libraries());
-            compiler.args(if source == "driver.c" {
-                &["-lcuda", "-lpthread"]
-            } else {
-                &["-lcudart", "-ldl"][..]
+            compiler.args(match source {
+                "driver.c" => &["-lcuda", "-lpthread"][..],
+                "loader.c" => &["-ldl", "-lpthread"],
+                _ => &["-lcudart", "-ldl"],
             });
             assert!(compiler.current_dir(&folder).status().expect("cc runs").success(), "{source}");
         };
@@ -42,6 +45,11 @@ fn programs() -> &'static Path {
         compile("runtime.c", &["-o", "runtime"]);
         compile("runtime.c", &["-DSHARED", "-shared", "-fPIC", "-o", "libplugin.so"]);
         compile("plugin.c", &["-o", "plugin"]);
+        compile("loader.c", &["-rdynamic", "-o", "loader"]);
+        for number in 0..LOADERS {
+            let library = format!("libload{number}.so");
+            compile("runtime.c", &["-DSHARED", "-DAT_LOAD", "-shared", "-fPIC", "-o", &library]);
+        }
         folder
     })
 }
@@ -286,5 +294,18 @@ fn handlers_of_signals_can_end_the_process() {
     for _ in 0..3 * times() {
         let end = exec(&["--check"], &[], &["./driver", "signal", "atomic"]);
         assert_eq!((end.ran.code, end.counts()), (14, [3, 0, 0]), "{}", end.ran.stderr);
+    }
+}
+
+/// A constructor that waits for kernels holds the loader's lock: no thread of the driver may need it.
+#[test]
+fn constructors_of_libraries_can_launch_and_wait() {
+    let (threads, rounds) = (LOADERS.to_string(), (8 * times()).to_string());
+    for kernel in ["plain", "atomic", "volatile"] {
+        // Those that count without atomic operations do so one after the other: the null stream is the same for all.
+        let end = exec(&[], &[("KERNEL", kernel)], &["./loader", &threads, &rounds]);
+        let launches = (3 * LOADERS * 8 * times()) as u64;
+        assert_eq!((end.ran.code, end.counts()), (0, [launches, 0, 0]), "{kernel}: {}", end.ran.stderr);
+        assert_eq!(end.ran.stdout, "0 calls\n", "{kernel}: {}", end.ran.stderr);
     }
 }

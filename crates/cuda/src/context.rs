@@ -62,8 +62,6 @@ pub fn current() -> Option<Handle<Context>> {
 
 /// Puts a context on the thread's stack.
 pub fn push(context: Handle<Context>) {
-    // From here on it is noticed when the thread ends.
-    thread::is_leaving();
     if let Some(before) = TOP.replace(Some(context))
         && BELOW.try_with(|below| below.borrow_mut().push(before)).is_err()
     {
@@ -83,7 +81,6 @@ pub fn pop() -> Option<Handle<Context>> {
 
 /// Replaces the context on top of the thread's stack; none takes it away.
 pub fn replace(context: Option<Handle<Context>>) {
-    thread::is_leaving();
     match context {
         Some(_) => TOP.set(context),
         None => {

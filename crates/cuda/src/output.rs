@@ -1,7 +1,7 @@
 //! What kernels print. As with a GPU, it is kept and written when a call waits for work, or by itself soon after.
 
 use crate::handle::lock;
-use softwarp::vm::signals::held_back;
+use softwarp::vm::threads::spawn;
 use std::io::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,8 +31,7 @@ impl Output {
                 self.scheduled.store(false, Ordering::SeqCst);
                 self.flush();
             };
-            let builder = std::thread::Builder::new().name("softwarp printf".into());
-            if held_back(|| builder.spawn(later)).is_err() {
+            if spawn("softwarp printf", later).is_err() {
                 self.scheduled.store(false, Ordering::SeqCst);
                 self.flush();
             }

@@ -11,7 +11,7 @@
 use crate::code::Code;
 use crate::handle::{Handled, Kind, lock};
 use crate::thread;
-use softwarp::vm::signals::held_back;
+use softwarp::vm::threads::spawn;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -216,9 +216,7 @@ impl Stream {
         if tasks.worker == Worker::None {
             tasks.worker = Worker::Starting;
             let queue = self.queue.clone();
-            let builder = std::thread::Builder::new().name("softwarp stream".into());
-            let started = held_back(|| builder.spawn(move || queue.start()));
-            if started.is_err() {
+            if spawn("softwarp stream", move || queue.start()).is_err() {
                 // There is no thread to do it: it is done here.
                 drop(tasks);
                 self.queue.start();

@@ -30,10 +30,14 @@ static PRIMARIES: Mutex<Vec<Primary>> = Mutex::new(Vec::new());
 /// Starts the driver and counts its devices, once.
 pub fn device_count() -> Result<i32, Code> {
     static COUNT: OnceLock<Result<i32, Code>> = OnceLock::new();
+    if let Some(count) = COUNT.get() {
+        return *count;
+    }
+    // No thread waits for another one here, which may have to wait for the loader to open the driver.
+    let mut count = 0;
+    let started = driver::cuInit(0).and_then(|()| driver::cuDeviceGetCount(Out::of(&mut count)));
+    let found = started.and_then(|()| ensure(count > 0, Code::NO_DEVICE)).map(|()| count);
     *COUNT.get_or_init(|| {
-        let mut count = 0;
-        let started = driver::cuInit(0).and_then(|()| driver::cuDeviceGetCount(Out::of(&mut count)));
-        let found = started.and_then(|()| ensure(count > 0, Code::NO_DEVICE)).map(|()| count);
         if let Err(code) = found {
             set_unusable(code);
         }

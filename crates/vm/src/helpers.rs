@@ -8,13 +8,13 @@
 //! A thread that starts may have to wait for the loader's lock, which a thread that loads or unloads a library holds: as
 //! long as the helpers have not started, launches do without them.
 
-use crate::signals;
-use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
-use std::process;
+use crate::threads;
+use rayon::{Scope, ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Once, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, process};
 
 /// How long the launch that starts the helpers waits for them.
 const START: Duration = Duration::from_millis(20);
@@ -41,7 +41,7 @@ impl Helpers {
                 STARTED.fetch_add(1, Ordering::Release);
             };
             let builder = ThreadPoolBuilder::new().num_threads(count).start_handler(started);
-            let pool = signals::held_back(|| builder.build()).ok()?;
+            let pool = builder.spawn_handler(begin).build().ok()?;
             let end = Instant::now() + START;
             while STARTED.load(Ordering::Acquire) < count && Instant::now() < end {
                 thread::sleep(Duration::from_micros(20));
@@ -50,6 +50,11 @@ impl Helpers {
         });
         helpers.as_ref().filter(|helpers| helpers.process == process::id())
     }
+}
+
+/// Begins a thread of a pool.
+fn begin(thread: ThreadBuilder) -> io::Result<()> {
+    threads::spawn("softwarp kernel", || thread.run())
 }
 
 /// How many cores the process may use. To ask the system takes longer than a small launch.
@@ -89,10 +94,10 @@ pub(crate) fn with_helpers<'scope, R>(work: impl FnOnce(&Scope<'scope>) -> R) ->
     match own.and_then(Claim::new) {
         Some(claim) => claim.0.pool.in_place_scope(work),
         None => {
-            // The threads of the usual pool begin when it is first asked for something.
+            // The usual pool begins when it is first asked for something, unless the program has one already.
             static USUAL: Once = Once::new();
             USUAL.call_once(|| {
-                signals::held_back(rayon::current_num_threads);
+                let _ = ThreadPoolBuilder::new().spawn_handler(begin).build_global();
             });
             rayon::in_place_scope(work)
         }

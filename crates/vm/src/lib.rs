@@ -65,5 +65,6 @@ mod meter;
 mod nested;
 pub mod signals;
 mod spare;
+pub mod threads;
 pub mod tuning;
 mod warp;

@@ -1,5 +1,6 @@
 /* What nvcc makes of a program with `k<<<…>>>()`, by hand: the code registers itself when it is loaded and asks to be
- * unregistered at the end. With -DSHARED it is a library, which the program of plugin.c opens and closes. */
+ * unregistered at the end. With -DSHARED it is a library, which the program of plugin.c opens and closes. With -DAT_LOAD
+ * the library launches when it is loaded, and waits for a copy of the result; loader.c loads it. */
 #include "kernels.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,9 @@ void __cudaRegisterFunction(void **, const char *, char *, const char *, int, vo
 int cudaLaunchKernel(const void *, Sizes, Sizes, void **, size_t, void *);
 int cudaMalloc(void **, size_t);
 int cudaMemset(void *, int, size_t);
+int cudaMemcpyAsync(void *, const void *, size_t, int, void *);
+int cudaStreamSynchronize(void *);
+int cudaFree(void *);
 int cudaDeviceReset(void);
 
 static struct { unsigned magic, version; const void *data; void *parts; } wrapper;
@@ -34,6 +38,10 @@ static void unregister(void)
     __cudaUnregisterFatBinary(binary);
 }
 
+#ifdef AT_LOAD
+static void work_at_load(void);
+#endif
+
 __attribute__((constructor)) static void register_all(void)
 {
     const char *name = getenv("KERNEL");
@@ -48,6 +56,9 @@ __attribute__((constructor)) static void register_all(void)
     __cudaRegisterFunction(binary, &stub, (char *)name, name, -1, NULL, NULL, NULL, NULL, NULL);
     __cudaRegisterFatBinaryEnd(binary);
     atexit(unregister);
+#ifdef AT_LOAD
+    work_at_load();
+#endif
 }
 
 static void launch(void)
@@ -68,6 +79,20 @@ void work(void)
     for (int i = 0; i < 3; i++)
         launch();
 }
+
+#ifdef AT_LOAD
+/* Three launches, and a copy that comes after them. */
+static void work_at_load(void)
+{
+    unsigned sum = 0;
+    work();
+    if (cudaMemcpyAsync(&sum, counter, sizeof sum, 2, NULL) != 0 || cudaStreamSynchronize(NULL) != 0 || sum != 3) {
+        fprintf(stderr, "%u launches have counted\n", sum);
+        _exit(3);
+    }
+    cudaFree(counter);
+}
+#endif
 
 #ifndef SHARED
 int main(int count, char **words)

@@ -5,9 +5,9 @@
 //!
 //! - [`begin`] comes before functions and destructors of static objects of the program, which may look at what waiting
 //!   copies and functions write, and before libraries are unloaded. It is registered when the driver is made, when a
-//!   library is loaded, and, above all others, when the thread that calls `exit` ends, which is the first thing that `exit`
-//!   does. It waits for what is submitted, as long as some of it ends now and then: a kernel may wait for what a destructor
-//!   does.
+//!   library is loaded, and, above all others, when the first thread of the process calls `exit` or returns from `main`:
+//!   that ends its variables before anything else. It waits for what is submitted, as long as some of it ends now and
+//!   then: a kernel may wait for what a destructor does.
 //! - [`end`] is called last. It waits until the limit (`SOFTWARP_EXIT_TIMEOUT`, counted from the first of these calls)
 //!   and stops what has not ended then, with a message. Then it writes what is left to write.
 //!
@@ -20,7 +20,7 @@ use crate::code::Code;
 use crate::exit;
 use crate::handle::lock;
 use crate::stream::{Done, Stream, TaskKind, is_inside_task};
-use softwarp::vm::signals::held_back;
+use softwarp::vm::threads::spawn;
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -75,12 +75,10 @@ pub fn come_first() {
     }
 }
 
-/// A thread that has used the driver ends, maybe since it has called `exit`: then [`begin`] is the first function that
-/// is called. Of very many threads, the first ones do it.
+/// The first thread of the process has called `exit`, or returned from `main`: [`begin`] is the first function that is
+/// called.
 pub fn come_first_of_all() {
-    const MOST: u64 = 1 << 16;
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    if existing().is_some() && COUNT.fetch_add(1, Ordering::Relaxed) < MOST {
+    if existing().is_some() {
         exit::at_exit(begin);
     }
 }
@@ -228,9 +226,8 @@ impl Driver {
                 self.stop();
             }
         };
-        let builder = std::thread::Builder::new().name("softwarp end".into());
         // Without a thread, calls that wait keep to the limit, and the end of the process does.
-        let _ = held_back(|| builder.spawn(watch));
+        let _ = spawn("softwarp end", watch);
     }
 
     /// Waits for a task, however long it takes. Tasks whose threads cannot start while this one holds the loader's lock

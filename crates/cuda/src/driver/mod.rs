@@ -159,8 +159,7 @@ pub fn initialise() -> Result<(), Code> {
         return Err(Code::NO_DEVICE);
     }
     DRIVER.get_or_init(|| {
-        thread::at_leave(ending::come_first_of_all);
-        thread::is_leaving();
+        thread::at_exit_of_main(ending::come_first_of_all);
         exit::at_last(ending::end);
         exit::at_quick_end(ending::end);
         ending::come_first();

@@ -45,6 +45,7 @@ pub mod virtual_memory;
 
 use crate::code::{Code, Done};
 use crate::driver::ending;
+use crate::thread;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
@@ -61,6 +62,7 @@ pub fn enter(name: &'static str, body: impl FnOnce() -> Done) -> u32 {
 /// [`enter`], compiled once for all functions.
 fn enter_once(name: &'static str, body: &mut dyn FnMut() -> Done) -> u32 {
     static TRACE: OnceLock<bool> = OnceLock::new();
+    thread::notice();
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(Code::UNKNOWN));
     let code = result.err().unwrap_or(Code::SUCCESS);
     ending::after_the_end();

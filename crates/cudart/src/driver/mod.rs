@@ -1,8 +1,12 @@
 //! The functions of the driver API.
 //!
 //! `libcuda.so.1` is opened when a function is first called: the one beside this library, else the one that the loader
-//! finds. `SOFTWARP_LIBCUDA` names another. Functions are found by name when they are first called. A function whose name
-//! is missing returns `cudaErrorNotSupported`; without a library all of them return `cudaErrorInsufficientDriver`.
+//! finds. `SOFTWARP_LIBCUDA` names another. A function whose name is missing returns `cudaErrorNotSupported`; without a
+//! library all of them return `cudaErrorInsufficientDriver`.
+//!
+//! To open the library and to find functions takes the loader's lock, which a thread holds that runs constructors of a
+//! library it loads. Such a constructor may call this library: so all functions are found at once, when nothing is locked,
+//! and no thread waits for another one that does it.
 //!
 //! **Why this is sound.** A function of the driver has the signature with which it is declared here, which is that of
 //! cuda.h. Pointers among its arguments are those of the caller or point to variables of this library.
@@ -91,31 +95,56 @@ fn open(file: impl Into<Vec<u8>>) -> Option<usize> {
     (!library.is_null()).then_some(library as usize)
 }
 
+/// Looks for the driver's library and opens it.
+fn open_driver() -> Option<usize> {
+    if let Some(file) = std::env::var_os("SOFTWARP_LIBCUDA") {
+        return open(file.into_vec());
+    }
+    let folder = own_folder().unwrap_or_default();
+    // `libcuda.so` is what it is called where it was built.
+    let files = ["libcuda.so.1", "libcuda.so"].map(|name| folder.join(name));
+    let beside = files.into_iter().find(|file| file.is_absolute() && file.is_file());
+    beside.and_then(|file| open(file.into_os_string().into_vec())).or_else(|| open("libcuda.so.1"))
+}
+
 /// The driver's library.
 fn library() -> Result<usize, Code> {
     static LIBRARY: OnceLock<Option<usize>> = OnceLock::new();
-    let found = LIBRARY.get_or_init(|| {
-        let found = match std::env::var_os("SOFTWARP_LIBCUDA") {
-            Some(file) => open(file.into_vec()),
-            None => {
-                let folder = own_folder().unwrap_or_default();
-                // `libcuda.so` is what it is called where it was built.
-                let files = ["libcuda.so.1", "libcuda.so"].map(|name| folder.join(name));
-                let beside = files.into_iter().find(|file| file.is_absolute() && file.is_file());
-                beside
-                    .and_then(|file| open(file.into_os_string().into_vec()))
-                    .or_else(|| open("libcuda.so.1"))
-            }
-        };
-        if found.is_none() {
-            eprintln!("softwarp: libcuda.so.1 cannot be opened (SOFTWARP_LIBCUDA may name it)");
+    if let Some(found) = LIBRARY.get() {
+        return found.ok_or(Code::INSUFFICIENT_DRIVER);
+    }
+    let found = open_driver();
+    if let Some(library) = found {
+        for slot in MODULES.iter().copied().flatten() {
+            slot.find(library);
         }
-        found
-    });
+    }
+    if LIBRARY.set(found).is_ok() && found.is_none() {
+        eprintln!("softwarp: libcuda.so.1 cannot be opened (SOFTWARP_LIBCUDA may name it)");
+    }
     found.ok_or(Code::INSUFFICIENT_DRIVER)
 }
 
-/// A function of the driver, found when it is first called.
+/// The functions of all modules.
+static MODULES: &[&[&Slot]] = &[
+    array::SLOTS,
+    batch_copy::SLOTS,
+    capture::SLOTS,
+    context::SLOTS,
+    graph::SLOTS,
+    graph_node::SLOTS,
+    ipc::SLOTS,
+    launch::SLOTS,
+    library::SLOTS,
+    memory::SLOTS,
+    pool::SLOTS,
+    stream::SLOTS,
+    texture::SLOTS,
+    user_object::SLOTS,
+];
+
+/// A function of the driver.
+#[derive(Debug)]
 pub struct Slot {
     name: &'static str,
     found: AtomicPtr<c_void>,
@@ -127,20 +156,24 @@ impl Slot {
         Slot { name, found: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
+    /// Looks it up in the driver's library.
+    fn find(&self, library: usize) {
+        // SAFETY: the library was opened and is never closed; the name ends with a NUL.
+        let found = unsafe { dlsym(library as *mut c_void, self.name.as_ptr().cast()) };
+        self.found.store(found, Ordering::Release);
+    }
+
     /// Its address.
     pub fn get(&self) -> Result<*mut c_void, Code> {
-        let found = self.found.load(Ordering::Acquire);
-        if !found.is_null() {
-            return Ok(found);
+        let mut found = self.found.load(Ordering::Acquire);
+        if found.is_null() {
+            library()?;
+            found = self.found.load(Ordering::Acquire);
         }
-        let library = library()? as *mut c_void;
-        // SAFETY: the library was opened and is never closed; the name ends with a NUL.
-        let found = unsafe { dlsym(library, self.name.as_ptr().cast()) };
         if found.is_null() {
             eprintln!("softwarp: the driver library has no {}", self.name.trim_end_matches('\0'));
             return Err(Code::NOT_SUPPORTED);
         }
-        self.found.store(found, Ordering::Release);
         Ok(found)
     }
 }
@@ -149,16 +182,25 @@ impl Slot {
 #[macro_export]
 macro_rules! driver {
     ($(fn $name:ident $(/ $twin:ident)? ($($argument:ident: $type:ty),* $(,)?);)*) => {
+        /// The functions, each with a place for its address.
+        mod slots {
+            #![allow(non_upper_case_globals, reason = "the functions of CUDA have their own names")]
+            use $crate::driver::Slot;
+            $(
+                pub static $name: Slot = Slot::new(concat!(stringify!($name), "\0"));
+                $(pub static $twin: Slot = Slot::new(concat!(stringify!($twin), "\0"));)?
+            )*
+        }
+
+        /// All functions here.
+        pub(super) static SLOTS: &[&$crate::driver::Slot] = &[$(&slots::$name, $(&slots::$twin,)?)*];
+
         $(
             #[doc = concat!("`", stringify!($name), "` of the driver.")]
             #[allow(clippy::too_many_arguments, reason = "the arguments are those of the C API")]
             pub fn $name($($argument: $type),*) -> $crate::code::Done {
-                static OWN: $crate::driver::Slot = $crate::driver::Slot::new(concat!(stringify!($name), "\0"));
-                let slot = &OWN;
-                $(
-                    static TWIN: $crate::driver::Slot = $crate::driver::Slot::new(concat!(stringify!($twin), "\0"));
-                    let slot = if $crate::driver::per_thread() { &TWIN } else { slot };
-                )?
+                let slot = &slots::$name;
+                $(let slot = if $crate::driver::per_thread() { &slots::$twin } else { slot };)?
                 let address = slot.get()?;
                 // SAFETY: the function has this signature in cuda.h.
                 let function = unsafe {

@@ -135,19 +135,26 @@ struct Call {
 thread_local! {
     /// The call that was begun last. It has no destructor, so that functions that `exit` calls find it.
     static CALL: Cell<Option<Call>> = const { Cell::new(None) };
-    /// Those that were begun before it, since arguments of a call may have calls.
+    /// How many were begun before it, since arguments of a call may have calls.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+    /// Those calls. It is used by threads alone that have such calls, since its destructor is registered with the loader,
+    /// which may have to wait.
     static OUTER: RefCell<Vec<Call>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Begins a call. While a thread ends, its calls have no others in them.
 fn push(call: Call) {
-    if let Some(outer) = CALL.replace(Some(call)) {
-        let _ = OUTER.try_with(|calls| calls.borrow_mut().push(outer));
+    if let Some(outer) = CALL.replace(Some(call))
+        && OUTER.try_with(|calls| calls.borrow_mut().push(outer)).is_ok()
+    {
+        DEPTH.set(DEPTH.get() + 1);
     }
 }
 
 /// Ends the call that was begun last.
 fn pop() -> Option<Call> {
+    let Some(depth) = DEPTH.get().checked_sub(1) else { return CALL.take() };
+    DEPTH.set(depth);
     CALL.replace(OUTER.try_with(|calls| calls.borrow_mut().pop()).ok().flatten())
 }
 

@@ -1,18 +1,19 @@
-//! The calling thread: its number, and whether it ends.
+//! The calling thread: its number, whether it ends, and what is called when it ends the process.
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod destructors;
+mod exit_hook;
 
 use std::cell::Cell;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use exit_hook::{at_exit_of_main, notice};
 
 /// A variable with a destructor, which is gone when the thread ends.
 struct Alive;
 
 impl Drop for Alive {
-    fn drop(&mut self) {
-        if let Some(function) = LEAVING.get() {
-            function();
-        }
-    }
+    fn drop(&mut self) {}
 }
 
 thread_local! {
@@ -21,17 +22,8 @@ thread_local! {
     static NUMBER: Cell<u64> = const { Cell::new(0) };
 }
 
-/// What [`at_leave`] was given.
-static LEAVING: OnceLock<fn()> = OnceLock::new();
-
-/// Has a function called when a thread ends that has called [`is_leaving`]. `exit` ends the thread that calls it before
-/// it calls functions that were registered. Only the first function counts.
-pub fn at_leave(function: fn()) {
-    let _ = LEAVING.set(function);
-}
-
 /// Whether the thread ends, so that its variables with destructors are gone. It may still call the driver, in destructors
-/// of static objects and in functions that `exit` calls.
+/// of the program's own variables.
 pub fn is_leaving() -> bool {
     ALIVE.try_with(|_| ()).is_err()
 }
