@@ -19,7 +19,8 @@ case "${1-}" in
 *) output=$start/$1 ;;
 esac
 
-names=(softwarp-cli softwarp-cuda softwarp-cudart softwarp-nvjitlink softwarp-nvrtc)
+names=(softwarp-cli softwarp-cuda softwarp-cudart softwarp-nvjitlink softwarp-nvrtc softwarp-audit
+  softwarp-preload)
 cargo build --release --locked "${names[@]/#/--package=}"
 built=${CARGO_TARGET_DIR:-target}/release
 
@@ -33,7 +34,7 @@ folder=$staging/$name
 install -D -m 755 "$built/softwarp" "$folder/bin/softwarp"
 libraries=$folder/lib/softwarp
 mkdir -p "$libraries"
-for library in cuda cudart nvjitlink nvrtc; do
+for library in cuda cudart nvjitlink nvrtc softwarp_audit softwarp_preload; do
   install -m 755 "$built/lib$library.so" "$libraries/lib$library.so"
 done
 ln -s libcuda.so "$libraries/libcuda.so.1"

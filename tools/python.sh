@@ -28,14 +28,14 @@ done
 
 # What is in the wheel beside the module.
 profile=${PROFILE:-release}
-libraries='softwarp-cuda softwarp-cudart softwarp-nvjitlink softwarp-nvrtc'
+libraries='softwarp-cuda softwarp-cudart softwarp-nvjitlink softwarp-nvrtc softwarp-audit softwarp-preload'
 # With the module, so that the crates that all of them use are built with the same features, and only once.
 # shellcheck disable=SC2046,SC2086 # several words
 (cd "$root" && cargo build --quiet --locked --profile "$profile" $(printf -- '--package=%s ' softwarp-python $libraries))
 source=$root/crates/python/python/softwarp
 rm -rf "$source/lib" "$source/licences"
 mkdir -p "$source/lib" "$source/licences"
-for library in cuda cudart nvjitlink nvrtc; do
+for library in cuda cudart nvjitlink nvrtc softwarp_audit softwarp_preload; do
     cp "${CARGO_TARGET_DIR:-$root/target}/$profile/lib$library.so" "$source/lib/"
     strip --strip-unneeded "$source/lib/lib$library.so"
 done

@@ -101,7 +101,14 @@ def test_the_package_has_libraries_and_licences():
     folder = Path(softwarp.__file__).parent
     assert _libraries.folder() == folder / "lib"
     names = {path.name for path in (folder / "lib").iterdir()}
-    assert names == {"libcuda.so", "libcudart.so", "libnvjitlink.so", "libnvrtc.so"}
+    assert names == {
+        "libcuda.so",
+        "libcudart.so",
+        "libnvjitlink.so",
+        "libnvrtc.so",
+        "libsoftwarp_audit.so",
+        "libsoftwarp_preload.so",
+    }
     licences = {path.relative_to(folder / "licences").parts[0] for path in (folder / "licences").rglob("*")}
     assert {"LICENSE-MIT", "LICENSE-APACHE", "pyo3", "numpy"} <= licences
     # The package's list of its files has them, so that they are removed with it.

@@ -54,7 +54,7 @@ pub struct Args {
     /// else softwarp-mismatches
     #[arg(long, value_name = "DIR")]
     mismatches: Option<PathBuf>,
-    /// Show every call of the driver with its result on standard error
+    /// Show every call of the driver and the runtime with its result on standard error
     #[arg(long)]
     trace: bool,
     /// Whether Python clients link through the driver because nvJitLink is hidden from them
@@ -82,8 +82,9 @@ pub struct Args {
 
 const HELP: &str = "\
 The program finds softwarp's libcuda.so.1 and libcudart.so by LD_LIBRARY_PATH; other settings are for
-Triton, numba-cuda, PyCUDA and nvcc. A program of nvcc must be linked with `-cudart shared` and have PTX
-in it: nvcc -cudart shared -gencode arch=compute_90,code=compute_90.
+Triton, numba-cuda, PyCUDA and nvcc. A program of nvcc must have PTX in it, as it does without options. A
+runtime that is linked into it, nvcc's default, is redirected to libcudart.so by LD_AUDIT, or LD_PRELOAD
+where glibc is older than 2.35; that needs the program's symbols.
 
 The exit code is the program's, 128 + n if signal n ended it, 127 if there is no such program, 126 if it
 cannot be run, 2 if the arguments are wrong or the libraries are missing. With --check it is 1 where the

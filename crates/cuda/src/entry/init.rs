@@ -77,8 +77,9 @@ crate::entries! {
         // NVRTC and nvJitLink ask for this one, and do without it.
         if id[..4] != [0xda, 0x91, 0x51, 0xd3] {
             SAID.call_once(|| eprintln!(
-                "softwarp: a program asks for private tables of NVIDIA's driver, as the static CUDA runtime does; \
-                 link it with `-cudart shared` to run it here"
+                "softwarp: a program asks for private tables of NVIDIA's driver, as a CUDA runtime does that is linked \
+                 into it and was not redirected; run it by `softwarp exec`, or if that says that it was stripped of \
+                 its symbols, link it with `-cudart shared`"
             ));
         }
         table.set_if_any(0);

@@ -69,7 +69,12 @@ pub fn variables(
     }
     // Python packages load NVRTC by its path, unless a library with its name is there already.
     let compiler = folder.nvrtc().filter(|_| program.is_python());
-    let loaded: Vec<PathBuf> = linker.filter(|_| hide).into_iter().chain(compiler).collect();
+    let mut loaded: Vec<PathBuf> = linker.filter(|_| hide).into_iter().chain(compiler).collect();
+    match folder.redirection(program) {
+        Some(("LD_PRELOAD", library)) => loaded.insert(0, library),
+        Some((variable, library)) => all.push((variable, before(library.as_os_str(), variable, ":"))),
+        None => {}
+    }
     if !loaded.is_empty() {
         let list = loaded.iter().map(|path| path.as_os_str()).collect::<Vec<&OsStr>>().join(OsStr::new(":"));
         all.push(("LD_PRELOAD", before(&list, "LD_PRELOAD", ":")));

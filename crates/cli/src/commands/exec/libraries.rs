@@ -2,6 +2,7 @@
 
 use super::super::{CommandError, remark};
 use super::program::Program;
+use softwarp_redirect::loader::Way;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,17 @@ const COMPILER: Library = Library {
     names: &["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"],
 };
 
+/// Redirects runtimes that are linked into programs, where the loader has auditors that cost nothing.
+const AUDITOR: Library =
+    Library { file: "libsoftwarp_audit.so", package: "softwarp-audit", names: &["libsoftwarp_audit.so"] };
+
+/// The same for older loaders.
+const PRELOADED: Library = Library {
+    file: "libsoftwarp_preload.so",
+    package: "softwarp-preload",
+    names: &["libsoftwarp_preload.so"],
+};
+
 /// The libraries that were found, by their paths.
 #[derive(Debug)]
 pub struct Libraries {
@@ -39,6 +51,8 @@ pub struct Libraries {
     runtime: Option<PathBuf>,
     linker: Option<PathBuf>,
     compiler: Option<PathBuf>,
+    auditor: Option<PathBuf>,
+    preloaded: Option<PathBuf>,
 }
 
 impl Libraries {
@@ -63,7 +77,8 @@ impl Libraries {
             ))
         })?;
         let (runtime, linker, compiler) = (find(&RUNTIME), find(&LINKER), find(&COMPILER));
-        Ok(Libraries { driver, runtime, linker, compiler })
+        let (auditor, preloaded) = (find(&AUDITOR), find(&PRELOADED));
+        Ok(Libraries { driver, runtime, linker, compiler, auditor, preloaded })
     }
 
     /// Says what a program will lack.
@@ -89,6 +104,8 @@ impl Libraries {
             (&RUNTIME, self.runtime.as_ref()),
             (&LINKER, self.linker.as_ref()),
             (&COMPILER, self.compiler.as_ref()),
+            (&AUDITOR, self.auditor.as_ref()),
+            (&PRELOADED, self.preloaded.as_ref()),
         ];
         for (library, path) in parts {
             let Some(path) = path else { continue };
@@ -177,6 +194,19 @@ impl Folder {
     /// The stand-in of NVRTC, if it was found.
     pub fn nvrtc(&self) -> Option<PathBuf> {
         Some(self.0.join(COMPILER.names[0])).filter(|path| path.exists())
+    }
+
+    /// The variable and the library that redirect runtimes which are linked into a program, if both that and the
+    /// runtime were found, and the program's loader can load it.
+    pub fn redirection(&self, program: &Program) -> Option<(&'static str, PathBuf)> {
+        let (variable, library) = match program.redirection() {
+            Way::Audit => ("LD_AUDIT", AUDITOR),
+            Way::Preload => ("LD_PRELOAD", PRELOADED),
+            Way::None => return None,
+        };
+        let files = [library.names[0], RUNTIME.names[0]].map(|name| self.0.join(name));
+        let [library, _] = &files;
+        files.iter().all(|file| file.exists()).then(|| (variable, library.clone()))
     }
 
     /// `softwarp ptxas` by the name `ptxas`.

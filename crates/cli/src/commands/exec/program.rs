@@ -2,6 +2,7 @@
 
 use super::super::{CommandError, print_error};
 use super::environment::Variables;
+use softwarp_redirect::loader::{self, Way};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read as _;
@@ -43,6 +44,11 @@ impl Program {
         let bytes = self.begin(LOOKED_AT);
         let is_executable = bytes.starts_with(b"\x7fELF");
         is_executable && bytes.windows(name.len()).any(|window| window == name.as_bytes())
+    }
+
+    /// How its loader lets runtimes be redirected that are linked into programs.
+    pub fn redirection(&self) -> Way {
+        loader::way(&self.0)
     }
 
     /// Whether it is Python, or a script for it.
