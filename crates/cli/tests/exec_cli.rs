@@ -105,6 +105,32 @@ fn a_program_runs_and_is_summed_up() {
     assert_eq!((quiet.code, quiet.stdout.as_str(), quiet.stderr.as_str()), (0, "6\n", ""));
 }
 
+/// PTX for a newer GPU runs if no GPU was asked for, and the summary says so.
+#[test]
+fn code_for_a_newer_gpu_runs_and_is_told() {
+    let text = std::fs::read_to_string(example().join("sum.ptx")).expect("PTX");
+    let newer = text.replacen(".target sm_75", ".target sm_120a", 1);
+    assert_ne!(newer, text);
+    std::fs::write(example().join("newer.ptx"), newer).expect("written");
+    let ran = exec(&["--", "./sum", "newer.ptx", "2000"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "2001000\n"), "{}", ran.stderr);
+    let told = "softwarp: 1 launch of PTX for sm_120a ran on a simulated sm_90\n";
+    assert!(ran.stderr.ends_with(told), "{}", ran.stderr);
+    let ran = exec(&["--format", "json", "--", "./sum", "newer.ptx", "2000"]);
+    let summary: serde_json::Value = serde_json::from_str(&ran.stderr).expect("JSON");
+    assert_eq!(
+        (&summary["gpu"], &summary["newer_ptx"]),
+        (&"sm_90".into(), &serde_json::json!({"sm_120a": 1}))
+    );
+    // A GPU that was asked for is as strict as it is.
+    let ran = exec(&["--arch", "sm_90", "--", "./sum", "newer.ptx", "2000"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("SM version specified by .target is higher"), "{}", ran.stderr);
+    let ran = exec(&["--arch", "sm_120", "--", "./sum", "newer.ptx", "2000"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "2001000\n"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("simulated"), "{}", ran.stderr);
+}
+
 /// Compare mode in programs on the driver library: right code is equal, wrong code a finding with a folder that shows it
 /// again.
 #[test]

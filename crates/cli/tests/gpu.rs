@@ -302,7 +302,7 @@ fn modules_that_the_driver_refuses_are_told_with_its_messages() {
         "{}",
         ran.stderr
     );
-    let ran = run("newer.ptx", &[]);
+    let ran = run("newer.ptx", &[("SOFTWARP_ARCH", "sm_90")]);
     assert_eq!(ran.code, 1);
     assert!(
         ran.stderr.contains(

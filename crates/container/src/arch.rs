@@ -76,6 +76,8 @@ pub enum Wanted {
     Any,
     /// For a device by the number of its architecture, such as 90. Code with the suffix of that very number runs there.
     Device(u32),
+    /// The same; where there is none, what is for the oldest architecture that is newer.
+    DeviceOrNewer(u32),
     /// For a target. Code with a suffix is taken for the same suffix only.
     Target(Arch),
 }
@@ -84,7 +86,7 @@ impl Wanted {
     pub(super) fn takes_ptx(self, arch: Arch) -> bool {
         match self {
             Wanted::Any => true,
-            Wanted::Device(device) => arch.ptx_runs_on(device),
+            Wanted::Device(device) | Wanted::DeviceOrNewer(device) => arch.ptx_runs_on(device),
             Wanted::Target(target) => {
                 arch.ptx_runs_on(target.number)
                     && (arch.variant == Variant::Baseline || arch.variant == target.variant)
@@ -92,10 +94,18 @@ impl Wanted {
         }
     }
 
+    /// Whether code is taken though it is for a newer architecture.
+    pub(super) fn takes_newer(self, arch: Arch) -> bool {
+        match self {
+            Wanted::Any | Wanted::Device(_) | Wanted::Target(_) => false,
+            Wanted::DeviceOrNewer(device) => arch.number > device,
+        }
+    }
+
     pub(super) fn takes_machine_code(self, arch: Arch) -> bool {
         match self {
             Wanted::Any => true,
-            Wanted::Device(number) | Wanted::Target(Arch { number, .. }) => {
+            Wanted::Device(number) | Wanted::DeviceOrNewer(number) | Wanted::Target(Arch { number, .. }) => {
                 self.takes_ptx(arch) && arch.machine_code_runs_on(number)
             }
         }

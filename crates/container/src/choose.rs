@@ -24,14 +24,16 @@ pub struct Chosen {
 }
 
 impl Image<'_> {
-    /// Chooses the code for a device by the number of its architecture, such as 90.
+    /// Chooses the code for a device.
     ///
     /// - A PTX text and a linked container are taken as they are; whether their target fits is for the check to say.
     /// - Else the PTX entry with the highest architecture up to the device's. One with a suffix must be for that very
     ///   number, and comes before one without.
     /// - Else the PTX in a cubin with the same major number up to the device's, the highest first.
-    pub fn choose(&self, device: u32) -> Result<Chosen, ReadError> {
-        self.choose_for(Wanted::Device(device), &mut Budget::new(MOST_UNPACKED))
+    /// - Else, if newer code is wanted, the PTX entry with the lowest architecture above the device's, one without a suffix
+    ///   first; else the PTX in such a cubin.
+    pub fn choose(&self, wanted: Wanted) -> Result<Chosen, ReadError> {
+        self.choose_for(wanted, &mut Budget::new(MOST_UNPACKED))
     }
 
     pub(super) fn choose_for(&self, wanted: Wanted, budget: &mut Budget) -> Result<Chosen, ReadError> {
@@ -45,6 +47,14 @@ impl Image<'_> {
             let contents = entry.contents(budget)?;
             if !contents.texts.is_empty() {
                 return Ok(chosen(entry, contents));
+            }
+        }
+        for kind in [Kind::Ptx, Kind::Cubin] {
+            for entry in self.candidates(kind, |arch| wanted.takes_newer(arch)).into_iter().rev() {
+                let contents = entry.contents(budget)?;
+                if !contents.texts.is_empty() {
+                    return Ok(chosen(entry, contents));
+                }
             }
         }
         Err(ReadError::NoCode(NoCode { wanted, form: self.form, present: self.present() }))

@@ -169,7 +169,7 @@ impl NoCode {
 
     /// Whether there is machine code that the device could run, so that only its PTX is missing.
     fn only_ptx_is_missing(&self) -> bool {
-        let runs = |arch: Arch| self.wanted.takes_machine_code(arch);
+        let runs = |arch: Arch| self.wanted.takes_machine_code(arch) || self.wanted.takes_newer(arch);
         self.present.iter().any(|present| present.kind == Kind::Cubin && present.arch.is_some_and(runs))
     }
 
@@ -177,7 +177,7 @@ impl NoCode {
     fn target(&self) -> Option<Arch> {
         match self.wanted {
             Wanted::Any => None,
-            Wanted::Device(number) => Some(Arch::baseline(number)),
+            Wanted::Device(number) | Wanted::DeviceOrNewer(number) => Some(Arch::baseline(number)),
             Wanted::Target(arch) => Some(arch),
         }
     }

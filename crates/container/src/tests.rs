@@ -48,11 +48,11 @@ fn image(name: &str) -> Image<'static> {
 }
 
 fn choose(name: &str, device: u32) -> Chosen {
-    image(name).choose(device).unwrap_or_else(|error| panic!("{name}: {error}"))
+    image(name).choose(Wanted::Device(device)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn refused(name: &str, device: u32) -> String {
-    let error = image(name).choose(device).expect_err(name);
+    let error = image(name).choose(Wanted::Device(device)).expect_err(name);
     assert_eq!(error.code(), 209, "{name}");
     error.to_string()
 }
@@ -60,7 +60,7 @@ fn refused(name: &str, device: u32) -> String {
 /// The result code of what cannot be read.
 fn code(bytes: &[u8]) -> u32 {
     match read(&bytes) {
-        Ok(Found::Image(image)) => image.choose(90).map_or_else(|error| error.code(), |_| 0),
+        Ok(Found::Image(image)) => image.choose(Wanted::Device(90)).map_or_else(|error| error.code(), |_| 0),
         Ok(Found::Wrapper(_)) => 0,
         Err(error) => error.code(),
     }
@@ -222,7 +222,7 @@ fn linked_texts_are_chosen_together() {
     let bytes = write_linked(&texts).expect("small");
     let Ok(Found::Image(image)) = read(&&*bytes) else { panic!("an image") };
     assert_eq!((image.form, image.entries.len()), (Form::Linked, 2));
-    assert_eq!(image.choose(90).expect("linked").texts, texts);
+    assert_eq!(image.choose(Wanted::Device(90)).expect("linked").texts, texts);
 }
 
 /// What the modules of a program of the host are: the beginning of each text behind its header, and what it is for.
@@ -322,7 +322,7 @@ fn exercise(bytes: &[u8]) -> Result<usize, ReadError> {
     for entry in &image.entries {
         texts += entry.texts()?.len();
     }
-    match image.choose(90) {
+    match image.choose(Wanted::Device(90)) {
         Ok(chosen) => assert!(!chosen.texts.is_empty()),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
@@ -353,4 +353,54 @@ fn a_damaged_byte_is_an_error_or_another_text() {
             bytes[at] = good;
         }
     }
+}
+
+/// An uncompressed entry of a fat binary, with PTX for an architecture.
+fn ptx_entry(number: u32, flags: u64) -> Vec<u8> {
+    let mut text = format!(".version 9.0\n.target sm_{number}\n.address_size 64\n").into_bytes();
+    text.resize(text.len().next_multiple_of(8), 0);
+    let mut entry = vec![0; 64];
+    entry[..8].copy_from_slice(&[1, 0, 1, 1, 64, 0, 0, 0]);
+    entry[8..16].copy_from_slice(&(text.len() as u64).to_le_bytes());
+    entry[26] = 9;
+    entry[28..32].copy_from_slice(&number.to_le_bytes());
+    entry[40..48].copy_from_slice(&(flags | 0x11).to_le_bytes());
+    entry.extend(text);
+    entry
+}
+
+/// A fat binary of entries.
+fn fat_binary(entries: &[Vec<u8>]) -> Vec<u8> {
+    let entries = entries.concat();
+    let mut bytes = 0xba55_ed50_u32.to_le_bytes().to_vec();
+    bytes.extend([1, 0, 16, 0]);
+    bytes.extend((entries.len() as u64).to_le_bytes());
+    bytes.extend(entries);
+    bytes
+}
+
+#[test]
+fn newer_code_is_taken_where_it_is_wanted_and_there_is_no_other() {
+    const SPECIFIC: u64 = 0x10_0000;
+    const FAMILY: u64 = 0x20_0000;
+    let chosen = |wanted, entries: &[(u32, u64)]| {
+        let entries: Vec<Vec<u8>> = entries.iter().map(|&(number, flags)| ptx_entry(number, flags)).collect();
+        let bytes = fat_binary(&entries);
+        let Ok(Found::Image(image)) = read(&&*bytes) else { panic!("a fat binary") };
+        image.choose(wanted).ok().and_then(|chosen| chosen.arch).map(|arch| arch.to_string())
+    };
+    let all = [(120, 0), (100, SPECIFIC), (100, FAMILY), (75, 0), (90, SPECIFIC), (80, 0)];
+    let named = |name: &str| Some(name.to_owned());
+    for wanted in [Wanted::Device(90), Wanted::DeviceOrNewer(90)] {
+        assert_eq!(chosen(wanted, &all), named("sm_90a"));
+        assert_eq!(chosen(wanted, &all[..4]), named("sm_75"));
+    }
+    assert_eq!(chosen(Wanted::Device(90), &all[..3]), None);
+    assert_eq!(chosen(Wanted::DeviceOrNewer(90), &all[..3]), named("sm_100f"));
+    assert_eq!(chosen(Wanted::DeviceOrNewer(90), &[(120, SPECIFIC), (120, 0)]), named("sm_120"));
+    // What is for an older architecture alone is not newer.
+    assert_eq!(chosen(Wanted::DeviceOrNewer(100), &[(90, SPECIFIC)]), None);
+    let cubin = Image { form: Form::Fatbin, ..image("sm_100a.cubin") };
+    let found = cubin.choose(Wanted::DeviceOrNewer(90)).map(|chosen| chosen.arch);
+    assert_eq!(found.is_ok(), !cubin.entries[0].texts().expect("read").is_empty());
 }

@@ -2,7 +2,7 @@
 //!
 //! | variable | meaning | default |
 //! |---|---|---|
-//! | `SOFTWARP_ARCH` | the GPU that it claims to be | `sm_90` |
+//! | `SOFTWARP_ARCH` | the GPU that it claims to be; PTX for newer ones is refused if it is set | `sm_90` |
 //! | `SOFTWARP_DEVICES` | how many of them | 1 |
 //! | `SOFTWARP_THREADS` | threads of the host that run a launch | all cores |
 //! | `SOFTWARP_MEMORY` | bytes of memory, with `K`, `M` or `G` | what the host allows |
@@ -15,9 +15,11 @@
 //! | `SOFTWARP_CUDA_VERSION` | the version that `cuDriverGetVersion` gives, and with it the newest PTX that is taken | 13040 |
 //! | `CUDA_VISIBLE_DEVICES` | as the driver reads it: numbers, in order | all |
 
+use softwarp::check::unfit;
 use softwarp::isa::Target;
 use softwarp::vm::host_memory::Account;
 use softwarp::vm::sanitize::Sanitize;
+use softwarp_container::Arch;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -35,6 +37,8 @@ const H200_MEMORY: u64 = 150_109_880_320;
 pub struct Config {
     /// The GPU that it claims to be, with all features of its architecture.
     pub arch: Target,
+    /// Whether code for a newer GPU is loaded, too: no GPU was asked for.
+    pub takes_newer: bool,
     /// The numbers of the devices that the program sees.
     pub devices: Vec<u32>,
     /// `CUDA_VISIBLE_DEVICES` names a device twice.
@@ -120,6 +124,15 @@ impl Config {
         self.memory.unwrap_or_else(|| Account::default_limit().min(H200_MEMORY))
     }
 
+    /// The GPU that code for some architectures is compiled for, if it is newer than the one that this is, and may be.
+    pub fn newer(&self, archs: impl IntoIterator<Item = Arch>) -> Option<Target> {
+        let named = archs.into_iter().filter(|_| self.takes_newer).filter_map(|arch| {
+            let target = Target::from_name(&arch.to_string())?;
+            unfit(target, self.arch).is_some().then_some((arch, target))
+        });
+        named.max_by_key(|(arch, _)| *arch).map(|(_, target)| target)
+    }
+
     /// Reads the environment. What cannot be understood is said on stderr, and the default is taken.
     pub fn from_environment() -> Config {
         Config::new(&|name| std::env::var(name).ok())
@@ -163,6 +176,7 @@ impl Config {
         let file = |name| variable(name).filter(|path| !path.is_empty()).map(PathBuf::from);
         Config {
             repeated,
+            takes_newer: arch.is_none(),
             arch: arch.or_else(|| with_features("sm_90")).unwrap_or(Target::SM_90),
             devices,
             threads: setting(variable, "SOFTWARP_THREADS", "a number", |text| text.parse().ok()),
@@ -191,6 +205,7 @@ mod tests {
     fn settings_are_read() {
         assert_eq!(with("", "").arch.name(), "sm_90a");
         assert_eq!(with("SOFTWARP_ARCH", "sm_80").arch.name(), "sm_80");
+        assert!(with("", "").takes_newer && !with("SOFTWARP_ARCH", "sm_80").takes_newer);
         assert_eq!(with("SOFTWARP_MEMORY", "3M").memory, Some(3 << 20));
         assert_eq!(with("SOFTWARP_MEMORY", "3M").device_memory(), 3 << 20);
         assert_eq!(with("SOFTWARP_MEMORY", "lots").memory, None);

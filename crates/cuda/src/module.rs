@@ -6,6 +6,7 @@ use crate::jit::{Logs, Options};
 use crate::registers::{self, Registers};
 use crate::waiting::may_wait;
 use softwarp::image::FunctionId;
+use softwarp::isa::Target;
 use softwarp::lower::Fidelity;
 use softwarp::vm::device::{Device as Machine, LoadError, LoadOptions, ModuleId};
 use softwarp::vm::tuning::Tuning;
@@ -22,6 +23,8 @@ pub struct Texts {
     pub no_fma: bool,
     /// The newest architecture in their `.target`s.
     pub target: Option<u32>,
+    /// The GPU that they are for, if it is newer than the one that this is.
+    pub newer: Option<Target>,
     /// The most registers that the assembler was told to use.
     pub max_registers: Option<u32>,
     /// The linker made them: functions that are no kernels can be found by name then.
@@ -39,6 +42,8 @@ pub struct Module {
     pub max_registers: Option<u32>,
     /// The linker made it.
     pub linked: bool,
+    /// The GPU that it is for, if it is newer than the one that this is.
+    pub newer: Option<Target>,
     /// The handle of the library that it is of; 0 if it is none's.
     pub library: u64,
     /// Its functions that were asked for, by name: the bits of their handles.
@@ -131,6 +136,8 @@ pub struct Function {
     pub registers: Registers,
     /// The architecture of its `.target`.
     pub target: u16,
+    /// The GPU that its module is for, if it is newer than the one that this is.
+    pub newer: Option<Target>,
     /// What its directives ask of launches.
     pub directives: Tuning,
     /// The cluster that launches have which name none, as it was set; 0 is none.
@@ -171,7 +178,7 @@ pub fn load(machine: &Machine, texts: &Texts, red_zones: bool) -> Result<ModuleI
     if texts.no_fma {
         fidelity.contraction = false;
     }
-    let options = LoadOptions { red_zones, fidelity, ..LoadOptions::default() };
+    let options = LoadOptions { arch: texts.newer, red_zones, fidelity, ..LoadOptions::default() };
     machine.load_module(&sources, options)
 }
 
@@ -224,6 +231,7 @@ impl Function {
             carveout: AtomicI32::new(-1),
             registers: registers.limited(&directives, from.max_registers),
             target,
+            newer: from.newer,
             directives,
             cluster: Mutex::new(directives.cluster.unwrap_or_default()),
         })

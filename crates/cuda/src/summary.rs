@@ -26,6 +26,8 @@ const INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Summary {
     file: Option<PathBuf>,
+    /// The number of the GPU's architecture, such as 90.
+    gpu: u16,
     /// Nanoseconds since 1970: with the number of the process, it tells one process from another.
     started: u128,
     bytes_copied: AtomicU64,
@@ -50,6 +52,8 @@ struct Launches {
     not_looked_at: u64,
     /// What compare mode did.
     comparisons: Comparisons,
+    /// How many launches ran code for a newer GPU, by its name.
+    newer: BTreeMap<&'static str, u64>,
     /// The kernels that run now.
     running: Vec<String>,
     /// Some of them are named in the last line.
@@ -76,11 +80,12 @@ impl Launches {
 const MOST_RUNNING: usize = 16;
 
 impl Summary {
-    /// Nothing so far.
-    pub fn new(file: Option<&Path>) -> Summary {
+    /// Nothing so far, on a GPU by the number of its architecture.
+    pub fn new(file: Option<&Path>, gpu: u16) -> Summary {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let summary = Summary {
             file: file.map(Path::to_owned),
+            gpu,
             started: now.as_nanos(),
             bytes_copied: AtomicU64::new(0),
             launches: Mutex::default(),
@@ -116,6 +121,11 @@ impl Summary {
     /// Bytes were copied by a call or by a node of a graph.
     pub fn copied(&self, bytes: u64) {
         self.bytes_copied.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// A launch that ends now ran code for a newer GPU.
+    pub fn is_newer(&self, gpu: &'static str) {
+        *lock(&self.launches).newer.entry(gpu).or_default() += 1;
     }
 
     /// A launch with blocks of a given size has ended.
@@ -197,6 +207,8 @@ impl Summary {
             let comma = if findings.is_empty() { "" } else { "," };
             let _ = write!(findings, "{comma}\"{kind}\":{count}");
         }
+        let newer: Vec<String> =
+            counts.newer.iter().map(|(gpu, count)| format!("\"{gpu}\":{count}")).collect();
         // Names of kernels have no characters that JSON escapes.
         let running = counts.running.iter().take(MOST_RUNNING);
         let running: Vec<String> = running.map(|name| format!("\"{name}\"")).collect();
@@ -218,6 +230,8 @@ impl Summary {
             ("findings", format!("{{{findings}}}")),
             ("not_looked_at", counts.not_looked_at.to_string()),
             ("compared", compared(&counts.comparisons)),
+            ("gpu", format!("\"sm_{}\"", self.gpu)),
+            ("newer_ptx", format!("{{{}}}", newer.join(","))),
             ("running", format!("[{}]", running.join(","))),
         ];
         let fields = fields.map(|(name, value)| format!("\"{name}\":{value}"));
@@ -244,9 +258,10 @@ mod tests {
     #[test]
     fn lines_are_appended_and_the_last_one_has_everything() {
         let path = std::env::temp_dir().join(format!("softwarp-summary-{}", std::process::id()));
-        let summary = Summary::new(Some(&path));
+        let summary = Summary::new(Some(&path), 90);
         summary.copied(12);
         summary.refused();
+        summary.is_newer("sm_120a");
         summary.copied(30);
         summary.begins("spin");
         summary.did_not_begin("spin");
@@ -263,6 +278,8 @@ mod tests {
         assert_eq!(lines[3]["running"], serde_json::json!([]));
         assert_eq!((&lines[4]["bytes_copied"], &lines[4]["ended"]), (&42.into(), &true.into()));
         assert_eq!((&lines[4]["refused"], &lines[4]["findings"]["race"]), (&1.into(), &2.into()));
+        assert_eq!(lines[4]["newer_ptx"], serde_json::json!({"sm_120a": 1}));
+        assert_eq!((&lines[0]["gpu"], &lines[0]["newer_ptx"]), (&"sm_90".into(), &serde_json::json!({})));
         assert_eq!(lines[0]["started"], lines[4]["started"]);
     }
 }

@@ -231,6 +231,7 @@ fn play(scenario: &Value) -> Option<String> {
     command
         .env("SOFTWARP_REPLAY", "1")
         .env("SOFTWARP_CUDA_VERSION", "13000")
+        .env("SOFTWARP_ARCH", "sm_90")
         .env_remove("CUDA_VISIBLE_DEVICES");
     for (name, value) in scenario["env"].as_object().expect("variables") {
         command.env(name, value.as_str().expect("a value"));

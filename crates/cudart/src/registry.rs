@@ -8,7 +8,7 @@ use crate::context::{ensure_context, lock};
 use crate::driver::library as driver;
 use crate::ffi::{In, Out, Text};
 use std::collections::BTreeMap;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::sync::Mutex;
 
 /// A registered fat binary.
@@ -24,8 +24,8 @@ struct Binary {
 struct Item {
     binary: u64,
     name: CString,
-    /// The kernel, once it was asked for.
-    kernel: Option<u64>,
+    /// The kernel, once it was asked for; or why there is none.
+    kernel: Option<Result<u64, Code>>,
     managed: bool,
 }
 
@@ -197,24 +197,42 @@ pub fn kernel(function: u64) -> Result<u64, Code> {
         return if function < FIRST_ADDRESS { Err(Code::INVALID_DEVICE_FUNCTION) } else { Ok(function) };
     };
     if let Some(kernel) = item.kernel {
-        return Ok(kernel);
+        return kernel;
     }
     let (binary, name) = (item.binary, item.name.clone());
-    let library = registry.library(binary)?;
-    let mut kernel = 0;
-    driver::cuLibraryGetKernel(Out::of(&mut kernel), library, Text::of(&name)).map_err(
-        |code| match code {
-            Code::SYMBOL_NOT_FOUND => {
-                eprintln!("softwarp: the program has no PTX of the kernel {name:?}");
-                Code::INVALID_DEVICE_FUNCTION
-            }
-            code => code,
-        },
-    )?;
-    if let Some(item) = registry.functions.get_mut(&function) {
+    let mut found = 0;
+    let kernel = registry
+        .library(binary)
+        .and_then(|library| driver::cuLibraryGetKernel(Out::of(&mut found), library, Text::of(&name)))
+        .map(|()| found);
+    let kernel = kernel.map_err(|code| match code {
+        Code::SYMBOL_NOT_FOUND => {
+            without_ptx(&name);
+            Code::INVALID_DEVICE_FUNCTION
+        }
+        Code::NO_KERNEL_IMAGE_FOR_DEVICE => {
+            without_ptx(&name);
+            code
+        }
+        code => code,
+    });
+    // What may be there later is asked for again.
+    let stays = match kernel {
+        Ok(_) => true,
+        Err(code) => matches!(code, Code::INVALID_DEVICE_FUNCTION | Code::NO_KERNEL_IMAGE_FOR_DEVICE),
+    };
+    if let Some(item) = registry.functions.get_mut(&function).filter(|_| stays) {
         item.kernel = Some(kernel);
     }
-    Ok(kernel)
+    kernel
+}
+
+/// Names a kernel that cannot be launched.
+fn without_ptx(name: &CStr) {
+    eprintln!(
+        "softwarp: kernel `{}` cannot be launched: the program has no PTX of it",
+        name.to_string_lossy()
+    );
 }
 
 /// Whether an address of the host is that of a registered kernel.
@@ -224,7 +242,7 @@ pub fn is_registered(function: u64) -> bool {
 
 /// The address of the host that stands for a kernel of the driver, if the program registered it.
 pub fn host_of(kernel: u64) -> Option<u64> {
-    lock(&REGISTRY).functions.iter().find(|(_, item)| item.kernel == Some(kernel)).map(|(host, _)| *host)
+    lock(&REGISTRY).functions.iter().find(|(_, item)| item.kernel == Some(Ok(kernel))).map(|(host, _)| *host)
 }
 
 /// The function of a kernel in the current context.

@@ -86,7 +86,7 @@ fn address<T>(value: &T) -> u64 {
 #[test]
 fn graphs_run_what_they_were_made_of() {
     let kernels = [(host(0), c"store"), (host(1), c"increment"), (host(3), c"count_down")];
-    fat_binary::register(PTX, &kernels, &[(host(2), c"seen")]);
+    fat_binary::register(PTX, 90, &kernels, &[(host(2), c"seen")]);
     let stream = made(|to| cudaStreamCreate(to));
     let data = made(|to| cudaMalloc(to, 64));
     nodes(stream, data);

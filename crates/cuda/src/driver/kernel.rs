@@ -4,6 +4,7 @@ use super::{Driver, report};
 use crate::code::Code;
 use crate::handle::Handle;
 use crate::module::Function;
+use softwarp::isa::Target;
 use softwarp::vm::device::{ClusterError, Launch, LaunchError, NestedLaunch, NestedLaunches};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -78,19 +79,19 @@ pub(crate) fn run(driver: &'static Driver, launch: &KernelLaunch) {
     let print = |text: &str| driver.print(text);
     let launch = Launch { print: Some(&print), ..machine_launch(driver, function, request, arguments) };
     let mut waiting = NestedLaunches::default();
-    waiting.extend(execute(driver, &launch));
+    waiting.extend(execute(driver, &launch, function.newer));
     while driver.may_launch()
         && let Some(next) = waiting.take_next()
     {
-        waiting.extend(execute(driver, &next.of(&launch)));
+        waiting.extend(execute(driver, &next.of(&launch), function.newer));
     }
     while waiting.take_next().is_some() {
         driver.lose();
     }
 }
 
-/// Runs one grid to its end; what it launched. A panic is a mistake of ours: the kernel ends with `CUDA_ERROR_UNKNOWN`.
-fn execute(driver: &Driver, launch: &Launch<'_>) -> Vec<NestedLaunch> {
+/// Runs one grid to its end; what it launched. `newer` is the GPU that its code is for, if this is an older one. A panic is a mistake of ours: the kernel ends with `CUDA_ERROR_UNKNOWN`.
+fn execute(driver: &Driver, launch: &Launch<'_>, newer: Option<Target>) -> Vec<NestedLaunch> {
     driver.summary.begins(launch.kernel);
     // What the machine has half done is not looked at: every later call fails.
     let ended = match catch_unwind(AssertUnwindSafe(|| driver.machine.execute(launch))) {
@@ -103,6 +104,9 @@ fn execute(driver: &Driver, launch: &Launch<'_>) -> Vec<NestedLaunch> {
     };
     match ended {
         Ok(outcome) => {
+            if let Some(newer) = newer {
+                driver.summary.is_newer(newer.name());
+            }
             report::ended(driver, launch, &outcome);
             outcome.nested
         }

@@ -206,7 +206,7 @@ pub fn current_for(stream: Handle<Stream>) -> Result<(&'static Driver, Arc<Conte
 impl Driver {
     fn new(config: Config) -> Driver {
         // First of all: however the process ends from here on, it is said that it has used the driver.
-        let summary = Summary::new(config.summary.as_deref());
+        let summary = Summary::new(config.summary.as_deref(), config.arch.sm());
         let machine = Machine::beside_host(config.arch, 64, config.memory);
         let gpu = |&number: &u32| Gpu { number, primary: Mutex::default(), pools: Mutex::default() };
         Driver {

@@ -248,7 +248,8 @@ pub(crate) fn set_in_request(request: &mut Request, id: u32, value: [u32; 16]) -
         attribute::EVENT => check_event(value)?,
         attribute::PREFERRED_CLUSTER => {
             // GPUs before Blackwell have clusters of one size.
-            ensure(driver()?.config.arch.sm() >= 100, Code::INVALID_CLUSTER_SIZE)?;
+            let config = &driver()?.config;
+            ensure(config.arch.sm() >= 100 || config.takes_newer, Code::INVALID_CLUSTER_SIZE)?;
             let cluster = [value[0], value[1], value[2]];
             request.preferred_cluster = (cluster != [0; 3]).then_some(cluster);
         }

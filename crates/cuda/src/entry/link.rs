@@ -10,6 +10,7 @@ use crate::handle::{Handle, lock};
 use crate::jit::Logs;
 use crate::module::{Linker, LinkerState, Texts, load};
 use softwarp::check::{Options, resolve_references};
+use softwarp::isa::Target;
 use softwarp::syntax::{Diagnostic, Severity, parse};
 use softwarp::vm::device::LoadError;
 use softwarp_container::{Text, write_linked};
@@ -39,13 +40,19 @@ fn load_shortly(driver: &Driver, texts: &Texts) -> Result<(), LoadError> {
     Ok(())
 }
 
-fn together(all: &[Text]) -> Texts {
-    Texts { texts: all.iter().map(|text| text.source.clone()).collect(), ..Texts::default() }
+fn together(driver: &Driver, all: &[Text]) -> Texts {
+    let newer = driver.config.newer(all.iter().filter_map(|text| text.arch));
+    Texts { texts: all.iter().map(|text| text.source.clone()).collect(), newer, ..Texts::default() }
+}
+
+/// What a text is assembled for.
+fn arch(driver: &Driver, text: &Text) -> Target {
+    driver.config.newer(text.arch).unwrap_or(driver.config.arch)
 }
 
 /// Whether texts can be loaded together.
 fn try_out(driver: &Driver, all: &[Text]) -> Result<(), (Code, String)> {
-    let texts = together(all);
+    let texts = together(driver, all);
     if texts.texts.is_empty() {
         return Ok(());
     }
@@ -60,7 +67,7 @@ fn try_out(driver: &Driver, all: &[Text]) -> Result<(), (Code, String)> {
 
 /// What is wrong between texts that define something twice.
 fn defined_twice(driver: &Driver, all: &[Text]) -> Option<String> {
-    let Err(LoadError::Unlinked(errors)) = load_shortly(driver, &together(all)) else { return None };
+    let Err(LoadError::Unlinked(errors)) = load_shortly(driver, &together(driver, all)) else { return None };
     errors.iter().any(|error| error.code.0 == "E0804").then(|| between(all, &errors))
 }
 
@@ -68,7 +75,7 @@ fn defined_twice(driver: &Driver, all: &[Text]) -> Option<String> {
 fn missing(driver: &Driver, texts: &[Text]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (index, text) in texts.iter().enumerate() {
-        let options = Options { arch: Some(driver.config.arch), relocatable: false, strict: false };
+        let options = Options { arch: Some(arch(driver, text)), relocatable: false, strict: false };
         let (_, _, diagnostics) = resolve_references(&parse(&text.source).module, &text.source, options);
         let wrong =
             diagnostics.into_iter().filter(|it| it.severity() == Severity::Error || it.code.0 == "W0202");
@@ -110,7 +117,7 @@ fn between(texts: &[Text], errors: &[Diagnostic]) -> String {
 /// What is wrong with a text alone. That it needs others is not.
 fn check(driver: &Driver, text: &Text) -> Result<(), (Code, String)> {
     let parsed = parse(&text.source);
-    let options = Options { arch: Some(driver.config.arch), relocatable: true, strict: false };
+    let options = Options { arch: Some(arch(driver, text)), relocatable: true, strict: false };
     let (_, _, found) = resolve_references(&parsed.module, &text.source, options);
     let all = parsed.diagnostics.into_iter().chain(found);
     let errors: Vec<_> = all.filter(|it| it.severity() == Severity::Error).map(|it| (0, it)).collect();

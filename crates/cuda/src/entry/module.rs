@@ -14,7 +14,7 @@ use softwarp::check::{Options, resolve_references};
 use softwarp::image::Object;
 use softwarp::isa::{StateSpace, Target};
 use softwarp::syntax::parse;
-use softwarp_container::{self as container, Found, ReadError, Source};
+use softwarp_container::{self as container, Found, ReadError, Source, Wanted};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -36,8 +36,10 @@ pub(crate) fn texts_at<'a>(driver: &Driver, image: &impl Source<'a>) -> Result<T
         return Err((Code::INVALID_IMAGE, "a wrapper of a wrapper".into()));
     };
     let linked = image.form == container::Form::Linked;
-    let chosen = image.choose(u32::from(driver.config.arch.sm()));
-    let chosen = chosen.map_err(refused)?;
+    let device = u32::from(driver.config.arch.sm());
+    let wanted =
+        if driver.config.takes_newer { Wanted::DeviceOrNewer(device) } else { Wanted::Device(device) };
+    let chosen = image.choose(wanted).map_err(refused)?;
     let newest = driver.config.ptx_version;
     if let Some(version) =
         chosen.texts.iter().filter_map(|text| text.version).find(|&version| version > newest)
@@ -49,9 +51,10 @@ pub(crate) fn texts_at<'a>(driver: &Driver, image: &impl Source<'a>) -> Result<T
     }
     let no_fma = chosen.texts.iter().any(|text| text.options.fmad == Some(false));
     let target = chosen.texts.iter().filter_map(|text| text.arch).map(|arch| arch.number).max();
+    let newer = driver.config.newer(chosen.texts.iter().filter_map(|text| text.arch));
     let max_registers = chosen.texts.iter().filter_map(|text| text.options.max_registers).min();
     let texts = chosen.texts.into_iter().map(|text| text.source).collect();
-    Ok(Texts { texts, no_fma, target, max_registers, linked })
+    Ok(Texts { texts, no_fma, target, newer, max_registers, linked })
 }
 
 /// Says on stderr what is wrong with code, unless the caller has asked for it.
@@ -70,8 +73,8 @@ fn load_texts(
 ) -> Result<Handle<Module>, (Code, String)> {
     let id = load(&driver.machine, texts, driver.config.sanitize.bounds)
         .map_err(|error| explain(&error, texts))?;
-    let (max_registers, linked) = (texts.max_registers, texts.linked);
-    let module = Module { context, id, max_registers, linked, library, ..Module::default() };
+    let &Texts { max_registers, linked, newer, .. } = texts;
+    let module = Module { context, id, max_registers, linked, newer, library, ..Module::default() };
     let handle = driver.modules.insert(Arc::new(module)).ok_or((Code::OUT_OF_MEMORY, String::new()))?;
     if let Ok(loaded) = driver.machine.module(id) {
         let names = loaded.image.objects.iter().filter(|object| object.function.is_none());
@@ -153,7 +156,8 @@ fn warnings(driver: &Driver, texts: &Texts) -> String {
     let mut lines = Vec::new();
     for source in &texts.texts {
         let relocatable = texts.texts.len() > 1;
-        let options = Options { arch: Some(driver.config.arch), relocatable, strict: false };
+        let arch = texts.newer.unwrap_or(driver.config.arch);
+        let options = Options { arch: Some(arch), relocatable, strict: false };
         let (_, _, found) = resolve_references(&parse(source).module, source, options);
         lines.extend(found.iter().filter_map(|diagnostic| assembler_log::warning(diagnostic, source)));
     }

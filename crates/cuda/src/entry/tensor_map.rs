@@ -22,9 +22,12 @@ struct Common {
     fill: u32,
 }
 
-/// The target whose rules hold: a GPU that has features of its own has them here.
-fn target() -> Result<Target, Code> {
-    Ok(driver()?.config.arch)
+/// The targets whose rules hold, of which one is enough: a GPU that has features of its own has them here, and maps are made
+/// for code for newer ones if that is loaded.
+fn targets() -> Result<Vec<Target>, Code> {
+    let config = &driver()?.config;
+    let newer = ["sm_100a", "sm_120a"].into_iter().filter(|_| config.takes_newer);
+    Ok([config.arch].into_iter().chain(newer.filter_map(Target::from_name)).collect())
 }
 
 impl Common {
@@ -55,7 +58,8 @@ impl Common {
 
 /// Checks a description and writes the map.
 fn write(to: Out<[u8; SIZE]>, description: &Description) -> Done {
-    let map = Map::new(description, target()?).map_err(|_| Code::INVALID_VALUE)?;
+    let map = targets()?.into_iter().find_map(|target| Map::new(description, target).ok());
+    let map = map.ok_or(Code::INVALID_VALUE)?;
     to.set(encode(&map))
 }
 
@@ -65,7 +69,7 @@ crate::entries! {
         to: Out<[u8; SIZE]>, element: u32, rank: u32, address: u64, dims: In<u64>, strides: In<u64>,
         box_dims: In<u32>, element_strides: In<u32>, interleave: u32, swizzle: u32, promotion: u32, fill: u32,
     ) {
-        target()?;
+        driver()?;
         to.required()?;
         let common = Common {
             element, rank, address, dims, strides, element_strides, interleave, swizzle, promotion, fill,
@@ -80,7 +84,7 @@ crate::entries! {
         lower: In<i32>, upper: In<i32>, channels: u32, pixels: u32, element_strides: In<u32>, interleave: u32,
         swizzle: u32, promotion: u32, fill: u32,
     ) {
-        target()?;
+        driver()?;
         to.required()?;
         let common = Common {
             element, rank, address, dims, strides, element_strides, interleave, swizzle, promotion, fill,
@@ -96,7 +100,7 @@ crate::entries! {
         lower: i32, upper: i32, channels: u32, pixels: u32, element_strides: In<u32>, interleave: u32, mode: u32,
         swizzle: u32, promotion: u32, fill: u32,
     ) {
-        target()?;
+        driver()?;
         to.required()?;
         let common = Common {
             element, rank, address, dims, strides, element_strides, interleave, swizzle, promotion, fill,
@@ -107,10 +111,12 @@ crate::entries! {
 
     /// Gives a tensor map another address.
     fn cuTensorMapReplaceAddress(map: Out<[u8; SIZE]>, address: u64) {
-        let target = target()?;
+        let targets = targets()?;
         map.required()?;
         ensure(address != 0, Code::INVALID_VALUE)?;
-        let old = Map::from_object(&map.get()?, target).map_err(|_| Code::INVALID_VALUE)?;
+        let object = map.get()?;
+        let old = targets.into_iter().find_map(|target| Map::from_object(&object, target).ok());
+        let old = old.ok_or(Code::INVALID_VALUE)?;
         write(map, &Description { address, ..old.describe() })
     }
 }

@@ -18,7 +18,8 @@ use std::sync::{Arc, Mutex};
 /// How modules are loaded.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LoadOptions {
-    /// The GPU to be; the module's `.target` without it. A device that exists already is what it is.
+    /// What modules are assembled for. Without it, a new device is the GPU of the module's `.target`, and a device that
+    /// exists already loads what runs on it. It stays what it is where its modules are for a newer GPU.
     pub arch: Option<Target>,
     /// Variables lie apart, with red zones between them: for launches with
     /// [`Sanitize::bounds`](crate::sanitize::Sanitize::bounds). Their addresses are not those that they have otherwise.
@@ -248,7 +249,7 @@ impl Device {
     /// Loads a module beside those that are there: texts, linked with one another and with no other module. Launches
     /// that run are not disturbed.
     pub fn load_module(&self, sources: &[&str], options: LoadOptions) -> Result<ModuleId, LoadError> {
-        let (units, image) = compile(sources, Some(self.arch), options.red_zones)?;
+        let (units, image) = compile(sources, options.arch.or(Some(self.arch)), options.red_zones)?;
         self.add_module(units, image, options.lowering())
     }
 

@@ -27,6 +27,12 @@ struct Line {
     /// Kernels that ran when the line was written.
     #[serde(default)]
     running: Vec<String>,
+    /// The GPU that the program saw.
+    #[serde(default)]
+    gpu: String,
+    /// How many launches ran code for a newer GPU, by its name.
+    #[serde(default)]
+    newer_ptx: BTreeMap<String, u64>,
 }
 
 /// What compare mode did.
@@ -115,6 +121,14 @@ impl Total {
             ));
         }
         text.push_str(&sum.compared.text());
+        if !sum.newer_ptx.is_empty() {
+            let newer: Vec<String> = sum
+                .newer_ptx
+                .iter()
+                .map(|(gpu, number)| format!("{} of PTX for {gpu}", many(*number, "launch", "launches")))
+                .collect();
+            text.push_str(&format!("softwarp: {} ran on a simulated {}\n", newer.join(" and "), sum.gpu));
+        }
         text
     }
 
@@ -137,6 +151,8 @@ impl Total {
             "not_looked_at": sum.not_looked_at,
             "compared": sum.compared.json(),
             "not_ended": sum.running,
+            "gpu": sum.gpu,
+            "newer_ptx": sum.newer_ptx,
             "exit_code": code,
         })
     }
@@ -220,6 +236,12 @@ impl Line {
         self.kernel_seconds += other.kernel_seconds;
         self.fault_code = self.fault_code.or(other.fault_code);
         self.running.extend(other.running);
+        if !other.gpu.is_empty() {
+            self.gpu = other.gpu;
+        }
+        for (gpu, number) in other.newer_ptx {
+            add(self.newer_ptx.entry(gpu).or_default(), number);
+        }
         for (kind, number) in other.findings {
             add(self.findings.entry(kind).or_default(), number);
         }
@@ -260,6 +282,18 @@ mod tests {
         assert!(total.text().ends_with("softwarp: 1 fault (error 700), 2 findings (2 race)\n"));
         assert_eq!(total.json(3)["findings"]["race"], 2);
         assert!(Total::of("").text().contains("did not initialise"));
+        let newer = "\"gpu\":\"sm_90\",\"newer_ptx\":{\"sm_100a\":1,\"sm_120\":2}";
+        let total = Total::of(&line(1, 3, &format!("{quiet},{newer}")));
+        assert!(!total.has_found());
+        assert!(
+            total.text().ends_with(
+                "softwarp: 1 launch of PTX for sm_100a and 2 launches of PTX for sm_120 ran on a simulated sm_90\n"
+            )
+        );
+        assert_eq!(
+            (&total.json(0)["gpu"], &total.json(0)["newer_ptx"]["sm_120"]),
+            (&"sm_90".into(), &2.into())
+        );
         let total = Total::of(&line(1, 0, quiet).replace("[]", "[\"spin\",\"copy\"]"));
         assert!(total.has_found());
         assert!(

@@ -13,7 +13,7 @@ const MOST: u64 = 1 << 30;
 impl Comparing<'_> {
     /// The launch with the memory that it began with.
     pub(super) fn reproduction(&self, start: &Global) -> Reproduction {
-        let Comparing { device, launch, module, prepared, .. } = self;
+        let Comparing { launch, module, prepared, .. } = self;
         let windows = &module.image.windows;
         let mut missing = Vec::new();
         let mut memory = Vec::new();
@@ -67,7 +67,7 @@ impl Comparing<'_> {
         ];
         Reproduction {
             texts: module.units.iter().map(|unit| unit.source.clone()).collect(),
-            arch: device.arch.name().to_owned(),
+            arch: module.image.header.arch.name().to_owned(),
             windows: all.map(|window| (window.base, window.size)),
             kernel: launch.kernel.to_owned(),
             grid: launch.grid,
