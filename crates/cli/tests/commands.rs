@@ -2,6 +2,8 @@
 //!
 //! One binary: each further one would link all crates again, and compile what tests share.
 
+#[cfg(target_os = "linux")]
+mod actions;
 mod asynchronous;
 mod binary;
 mod blackwell;
