@@ -94,12 +94,18 @@ fn code_for_newer_gpus_runs() {
     let with_old = [newer[0].clone(), (90, SPECIFIC, old)];
     assert_eq!(run(fat_binary(&with_old).as_ptr().cast()), 92);
     let text = ptx("sm_120a", 1000);
+    // As in the library of the device runtime, which nvcc adds to programs: it is left out.
+    let device_runtime = ".version 9.0\n.target sm_121\n.address_size 64\n\
+        .extern .func (.param .b64 r) __cuda_syscall_cnpv2GetParameterBufferV2;\n\
+        .visible .func (.param .b64 r) cudaGetParameterBufferV2 { ret; }\n\0";
     let (mut linker, mut image, mut bytes) = (0, null(), 0);
     // SAFETY: the text ends with a NUL; the other pointers are of variables here.
     unsafe {
         assert_eq!(cuLinkCreate_v2(0, null(), null_mut(), &mut linker), 0);
         let (data, name) = (text.as_ptr().cast(), c"text".as_ptr().cast());
         assert_eq!(cuLinkAddData_v2(linker, 1, data, text.len(), name, 0, null(), null_mut()), 0);
+        let data = device_runtime.as_ptr().cast();
+        assert_eq!(cuLinkAddData_v2(linker, 1, data, device_runtime.len(), name, 0, null(), null_mut()), 0);
         assert_eq!(cuLinkComplete(linker, &mut image, &mut bytes), 0);
     }
     assert_eq!(run(image), 1004);

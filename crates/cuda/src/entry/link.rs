@@ -28,6 +28,9 @@ mod input {
 /// The first bytes of an archive.
 const ARCHIVE: &[u8] = b"!<arch>\n";
 
+/// How names of functions begin that only the device runtime's library calls: they are in NVIDIA's driver.
+const OF_DEVICE_RUNTIME: &str = "__cuda_syscall_";
+
 /// A linker by its handle.
 fn linker(driver: &Driver, handle: Handle<Linker>) -> Result<Arc<Linker>, Code> {
     driver.links.get(handle).map_err(|_| Code::INVALID_HANDLE)
@@ -157,7 +160,8 @@ fn add(
     }
     let texts = texts_at(driver, &data)?;
     let limit = lock(&linker.logs).options.register_limit();
-    for source in texts.texts {
+    // What the device runtime's library defines is built in. It has PTX for the newest architecture.
+    for source in texts.texts.into_iter().filter(|source| !source.contains(OF_DEVICE_RUNTIME)) {
         let mut text = Text::from_source(source);
         text.name.clone_from(&name);
         text.options.fmad = texts.no_fma.then_some(false);
