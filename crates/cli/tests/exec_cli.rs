@@ -249,6 +249,31 @@ fn settings_reach_the_program() {
     assert_eq!(refused.code, 2);
 }
 
+/// A program that was linked with the runtime of CUDA 11 as a library.
+#[test]
+fn the_runtime_of_cuda_11_is_refused_by_name() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda_11");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("lib.c"), "int cudaFree(void *p) { return p != 0; }\n").expect("written");
+    std::fs::write(folder.join("main.c"), "int cudaFree(void *);\nint main(void) { return cudaFree(0); }\n")
+        .expect("written");
+    for words in [
+        &["-shared", "-fPIC", "-Wl,-soname,libcudart.so.11.0", "-o", "libcudart.so", "lib.c"][..],
+        &["-o", "program", "main.c", "-L.", "-lcudart"],
+    ] {
+        assert!(Command::new("cc").args(words).current_dir(&folder).status().expect("cc runs").success());
+    }
+    let mut command = command(&folder, &["exec", "--", "./program"]);
+    command.env("SOFTWARP_LIB", libraries());
+    let ran = call(command, b"");
+    assert_eq!(ran.code, 127, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the program needs the CUDA runtime 11 (libcudart.so.11.0)"),
+        "{}",
+        ran.stderr
+    );
+}
+
 #[test]
 fn missing_libraries_are_named() {
     let ran = exec(&["--lib", "/nonexistent", "--", "true"]);

@@ -132,6 +132,7 @@ pub fn run(args: &Args) -> Result<Printed, CommandError> {
     let report = kept.as_deref().or(args.report.as_deref());
     let variables = environment::variables(args, arch, &folder, &program, &counts, report)?;
     let code = program::run(&program, &args.program, &variables)?;
+    program.explain(code);
     let total = Total::read(&counts);
     if let Some(mut report) = kept.and_then(|path| File::open(path).ok()) {
         output::stdout(|out| io::copy(&mut report, out).map(|_| ()))?;

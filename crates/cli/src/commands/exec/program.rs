@@ -1,6 +1,6 @@
 //! The program that is run: where it is, what kind it is, and how it ended.
 
-use super::super::{CommandError, print_error};
+use super::super::{CommandError, print_error, remark};
 use super::environment::Variables;
 use softwarp_redirect::loader::{self, Way};
 use std::ffi::OsString;
@@ -8,6 +8,9 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+
+/// The runtime library of CUDA 11.
+const CUDA_11: &str = "libcudart.so.11.0";
 
 /// How many bytes of a program are looked at.
 const LOOKED_AT: u64 = 64 << 20;
@@ -44,6 +47,18 @@ impl Program {
         let bytes = self.begin(LOOKED_AT);
         let is_executable = bytes.starts_with(b"\x7fELF");
         is_executable && bytes.windows(name.len()).any(|window| window == name.as_bytes())
+    }
+
+    /// Says why a program has not begun, if it needs a library that is not here.
+    pub fn explain(&self, code: u8) {
+        // What the loader ends a program with.
+        const NOT_LOADED: u8 = 127;
+        if code == NOT_LOADED && self.names_library(CUDA_11) {
+            remark(&format!(
+                "softwarp: the program needs the CUDA runtime 11 ({CUDA_11}), which is not supported: build it with CUDA 12 \
+                 or 13"
+            ));
+        }
     }
 
     /// How its loader lets runtimes be redirected that are linked into programs.
