@@ -36,7 +36,7 @@ fn programs() -> &'static Path {
             compiler.arg(repository("crates/cli/tests/ends").join(source)).arg("-L").arg(libraries());
             compiler.args(match source {
                 "driver.c" => &["-lcuda", "-lpthread"][..],
-                "loader.c" => &["-ldl", "-lpthread"],
+                "loader.c" => &["-lcudart", "-ldl", "-lpthread"],
                 _ => &["-lcudart", "-ldl"],
             });
             assert!(compiler.current_dir(&folder).status().expect("cc runs").success(), "{source}");
@@ -297,7 +297,8 @@ fn handlers_of_signals_can_end_the_process() {
     }
 }
 
-/// A constructor that waits for kernels holds the loader's lock: no thread of the driver may need it.
+/// A constructor that waits for kernels holds the loader's lock: no thread of the driver may need it, and no thread of the
+/// program that needs it may have locked what the constructor's calls need.
 #[test]
 fn constructors_of_libraries_can_launch_and_wait() {
     let (threads, rounds) = (LOADERS.to_string(), (8 * times()).to_string());
