@@ -90,8 +90,9 @@ fn code_for_newer_gpus_runs() {
     ];
     assert_eq!(run(fat_binary(&newer).as_ptr().cast()), 104);
     // What the GPU runs comes first.
-    let old = ptx("sm_90a", 90).replace("add.rn.f32x2 %b, %a, %a;", "mov.b64 %b, {%x, %x};");
-    let with_old = [newer[0].clone(), (90, SPECIFIC, old)];
+    let old =
+        |target, number| ptx(target, number).replace("add.rn.f32x2 %b, %a, %a;", "mov.b64 %b, {%x, %x};");
+    let with_old = [newer[0].clone(), (90, SPECIFIC, old("sm_90a", 90))];
     assert_eq!(run(fat_binary(&with_old).as_ptr().cast()), 92);
     let text = ptx("sm_120a", 1000);
     // As in the library of the device runtime, which nvcc adds to programs: it is left out.
@@ -109,4 +110,16 @@ fn code_for_newer_gpus_runs() {
         assert_eq!(cuLinkComplete(linker, &mut image, &mut bytes), 0);
     }
     assert_eq!(run(image), 1004);
+    // What runs on this GPU alone cannot be linked with what does not.
+    let here = old("sm_90a", 90);
+    // SAFETY: as above.
+    unsafe {
+        assert_eq!(cuLinkCreate_v2(0, null(), null_mut(), &mut linker), 0);
+        for text in [&ptx("sm_120", 120).replace(" k(", " other("), &here] {
+            let (data, name) = (text.as_ptr().cast(), c"text".as_ptr().cast());
+            assert_eq!(cuLinkAddData_v2(linker, 1, data, text.len(), name, 0, null(), null_mut()), 0);
+        }
+        assert_eq!(cuLinkComplete(linker, &mut image, &mut bytes), 0);
+    }
+    assert_eq!(run(image), 92);
 }

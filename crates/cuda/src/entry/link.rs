@@ -9,7 +9,7 @@ use crate::ffi::{self, Host, In, Out};
 use crate::handle::{Handle, lock};
 use crate::jit::Logs;
 use crate::module::{Linker, LinkerState, Texts, load};
-use softwarp::check::{Options, resolve_references};
+use softwarp::check::{Options, resolve_references, unfit};
 use softwarp::isa::Target;
 use softwarp::syntax::{Diagnostic, Severity, parse};
 use softwarp::vm::device::LoadError;
@@ -180,6 +180,18 @@ fn add(
     Ok(())
 }
 
+/// Leaves out what is for a newer GPU where something else runs on this one alone, since all is assembled for one GPU.
+fn leave_out_newer(driver: &Driver, texts: &mut Vec<Text>) {
+    let Some(newer) = together(driver, texts).newer else { return };
+    let named = |text: &Text| text.arch.and_then(|arch| Target::from_name(&arch.to_string()));
+    let is_here_alone = |text: &Text| {
+        driver.config.newer(text.arch).is_none() && named(text).is_some_and(|it| unfit(it, newer).is_some())
+    };
+    if texts.iter().any(is_here_alone) {
+        texts.retain(|text| driver.config.newer(text.arch).is_none());
+    }
+}
+
 /// Makes the image.
 fn complete(driver: &Driver, state: &mut LinkerState) -> Result<(u64, usize), (Code, String)> {
     if state.image.is_some() {
@@ -188,6 +200,7 @@ fn complete(driver: &Driver, state: &mut LinkerState) -> Result<(u64, usize), (C
     if state.failed {
         return Err((Code::INVALID_SOURCE, String::new()));
     }
+    leave_out_newer(driver, &mut state.texts);
     try_out(driver, &state.texts)?;
     let image = write_linked(&state.texts).map_err(|error| (Code(error.code()), error.to_string()))?;
     let image = state.image.insert(image.into_boxed_slice());
