@@ -5,7 +5,7 @@
 
 mod compiled;
 
-use compiled::{Compiled, Way, code, ended, folder, library, linkers, program};
+use compiled::{Compiled, Way, code, ended, folder, library, linkers, program, tool_of};
 use std::process::Command;
 
 const WAYS: [Way; 2] = [Way::Audit, Way::Preload];
@@ -46,10 +46,11 @@ fn constructors_and_calls_of_programs_are_redirected() {
 
 #[test]
 fn programs_of_other_linkers_are_redirected() {
-    for (index, linker) in linkers().iter().enumerate() {
+    let linkers = linkers();
+    for (index, linker) in linkers.iter().enumerate() {
         for more in [&["-Wl,-z,now"][..], &["-Wl,--gc-sections", "-Wl,--icf=all"], &["-no-pie"]] {
             let name = format!("linked{index}{}", more.concat());
-            let options = [&[linker.as_str()], more].concat();
+            let options: Vec<&str> = linker.iter().map(String::as_str).chain(more.iter().copied()).collect();
             let compiled = program(&name, &[code("own", 13040)], &options);
             assert_runs(&compiled, Way::Audit, &[], &[served("own", 13040)]);
         }
@@ -90,8 +91,7 @@ fn threads_load_and_close_libraries() {
 fn programs_that_are_arguments_of_the_loader_are_redirected() {
     let compiled = program("loaded", &[code("own", 13040)], &[]);
     for way in WAYS {
-        let mut command = Command::new("/lib64/ld-linux-x86-64.so.2");
-        compiled.prepare(&mut command, way);
+        let mut command = compiled.command_of("/lib64/ld-linux-x86-64.so.2".as_ref(), way);
         let ran = ended(command.arg("./loaded"));
         assert_eq!(
             (ran.stdout, ran.code),
@@ -108,7 +108,7 @@ fn a_trace_says_what_was_redirected() {
     for way in WAYS {
         let ran = ended(compiled.command(way).env("SOFTWARP_TRACE", "1"));
         let wanted = format!(
-            "softwarp: {}: 10 functions of its CUDA runtime 13.4 redirected\n",
+            "softwarp: {}: 12 functions of its CUDA runtime 13.4 redirected\n",
             folder().join("traced").display()
         );
         assert_eq!(ran.stderr, wanted);
@@ -163,13 +163,52 @@ fn symbols_of_stripped_objects_are_read_from_other_files() {
     }
 }
 
-/// An object whose kernels are registered with another object's runtime has none that was stripped.
+/// A system that lets no code be written to: nothing is changed, and a message says so.
 #[test]
-fn strange_objects_are_left_alone() {
+fn protected_memory_is_left_as_it_is() {
+    let compiled = program("protected", &[code("own", 13040)], &[]);
+    let denied = tool_of("denied");
+    for way in WAYS {
+        // The wrapper itself has nothing to be redirected.
+        let ran = ended(compiled.command_of(&denied, way).arg(&compiled.0));
+        let wanted = match way {
+            // The function of the loader cannot be written to either.
+            Way::Preload => String::new(),
+            Way::Audit | Way::Neither => format!(
+                "softwarp: {} has the CUDA runtime 13.4 linked into it, which cannot be redirected: the system does not \
+                 let its code be written to (Permission denied (os error 13)); link it with `-cudart shared`\n",
+                compiled.0.display()
+            ),
+        };
+        assert_eq!((ran.code, ran.stderr), (Some(1), wanted), "{way:?} {}", ran.stdout);
+        assert!(ran.stdout.contains("early -1 kernel"), "{}", ran.stdout);
+    }
+}
+
+/// Relative paths, links to programs, and programs that were removed.
+#[test]
+fn programs_are_found_whatever_they_are_called() {
+    let compiled = program("linked to", &[code("own", 13040)], &[]);
+    let wanted = format!("{}all right\n", served("own", 13040));
+    let link = folder().join("link");
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink("linked to", &link).expect("a link");
+    for path in ["./link", "./linked to", "../redirected/linked to"] {
+        let ran = ended(&mut compiled.command_of(path.as_ref(), Way::Audit));
+        assert_eq!((ran.stdout, ran.stderr), (wanted.clone(), String::new()), "{path}");
+    }
+    let mut shell = compiled.command_of("/bin/sh".as_ref(), Way::Audit);
+    let ran =
+        ended(shell.args(["-c", "cp 'linked to' gone && exec 3< gone && rm gone && exec /proc/self/fd/3"]));
+    assert_eq!((ran.stdout, ran.stderr), (wanted, String::new()));
+}
+
+/// An object without a runtime; and one with it, without this library.
+#[test]
+fn other_objects_are_left_alone() {
     for program in ["/bin/true", "/usr/bin/env"] {
         for way in WAYS {
-            let mut command = Command::new(program);
-            Compiled(program.into()).prepare(&mut command, way);
+            let mut command = Compiled(program.into()).command(way);
             let ran = ended(command.env("SOFTWARP_TRACE", "1"));
             assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{program} {way:?}");
         }

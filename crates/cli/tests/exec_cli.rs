@@ -166,6 +166,51 @@ fn compiled_code_is_compared_with_the_interpreter() {
     assert!(again.code == 1 && is_found, "{found} {}", again.stderr);
 }
 
+/// A program with a stand-in of the static runtime in it: what it calls is softwarp's runtime.
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[test]
+fn a_runtime_in_a_program_is_redirected() {
+    const MAIN: &str = "
+        #include <stdio.h>
+        int cudaMalloc(void **, unsigned long), cudaMemset(void *, int, unsigned long);
+        int cudaMemcpy(void *, const void *, unsigned long, int), cudaRuntimeGetVersion(int *);
+        int main(void) {
+            void *at;
+            int number = 0, version = 0, code = cudaMalloc(&at, 4);
+            code |= cudaMemset(at, 1, 4) | cudaMemcpy(&number, at, 4, 2) | cudaRuntimeGetVersion(&version);
+            printf(\"%d %#x %d\\n\", code, number, version);
+            return 0;
+        }";
+    let folder = example();
+    std::fs::write(folder.join("memory.c"), MAIN).expect("written");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O2", "-fno-toplevel-reorder", "-DNUMBER=12090", "-o", "memory", "memory.c"]);
+    compiler.arg(repository("crates/audit/tests/programs/runtime.c"));
+    assert!(compiler.current_dir(folder).status().expect("cc runs").success());
+    let ran = exec(&["--", "./memory"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "0 0x1010101 12090\n"), "{}", ran.stderr);
+    // A process that it starts, with an auditor that was there already.
+    let script = "case $LD_AUDIT in *audit.so:/none.so) ./memory;; esac";
+    let mut child = command(folder, &["exec", "--trace", "--", "/bin/sh", "-c", script]);
+    child.env("SOFTWARP_LIB", libraries()).env("LD_AUDIT", "/none.so");
+    let ran = call(child, b"");
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "0 0x1010101 12090\n"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("/memory: 13 functions of its CUDA runtime 12.9 redirected\n"),
+        "{}",
+        ran.stderr
+    );
+    // Without the libraries that redirect, the driver's library is not even asked: the stand-in fails by itself.
+    let mut alone = command(folder, &["exec", "--quiet", "--", "./memory"]);
+    let few = folder.join("few");
+    std::fs::create_dir_all(&few).expect("a folder");
+    for library in ["libcuda.so", "libcudart.so"] {
+        let _ = std::os::unix::fs::symlink(libraries().join(library), few.join(library));
+    }
+    alone.env("SOFTWARP_LIB", few);
+    assert!(call(alone, b"").stdout.starts_with("-1 "));
+}
+
 #[test]
 fn the_exit_code_is_the_programs() {
     let code = |arguments: &[&str]| exec(&[&["--quiet", "--"], arguments].concat()).code;

@@ -258,6 +258,11 @@ impl<'a> Symbols<'a> {
         })
     }
 
+    /// The names from that of a function on, which ends with the first NUL.
+    pub fn from_name(&self, function: &Function) -> Option<&'a [u8]> {
+        self.names.get(usize::try_from(function.name).ok()?..)
+    }
+
     /// The name of a function.
     pub fn name(&self, function: &Function) -> Option<&'a [u8]> {
         text_at(self.names, function.name)

@@ -10,7 +10,8 @@
 //!   symbols of an object that was stripped of them. They take any bytes, and are bounded in time and memory.
 //! - [`object`] is what is done with an object that the loader has mapped. The crates `audit` and `preload` are the
 //!   libraries that the loader calls, by `LD_AUDIT` and by `LD_PRELOAD`.
-//! - [`loader`] says which of the two a program needs.
+//! - [`loader`] says which of the two a program needs. The driver's library has [`caller`] say what to do about a
+//!   runtime that was not redirected.
 
 #[cfg(unix)]
 pub mod debug_file;
@@ -23,6 +24,8 @@ mod search;
 #[cfg(test)]
 mod tests;
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+pub mod caller;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod memory;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]

@@ -18,6 +18,9 @@ const READ: c_int = 1;
 const WRITE: c_int = 2;
 const EXECUTE: c_int = 4;
 
+/// `int3`
+const BREAKPOINT: u8 = 0xcc;
+
 /// A mapping of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
@@ -48,6 +51,8 @@ pub enum Failed {
     NotCode,
     /// It has not the bytes of the file.
     Differs,
+    /// A debugger has put a breakpoint into it, and would take it out again.
+    Breakpoint,
     /// It was written already.
     Already,
     /// The system does not allow it.
@@ -104,8 +109,10 @@ pub unsafe fn write(mappings: &[Mapping], writes: &[Write]) -> Result<(), Failed
         if there.starts_with(&write.new) {
             return Err(Failed::Already);
         }
-        if there != write.old {
-            return Err(Failed::Differs);
+        let mut changed = there.iter().zip(&write.old).filter(|(there, old)| there != old).peekable();
+        if changed.peek().is_some() {
+            let breakpoints = changed.all(|(there, _)| *there == BREAKPOINT);
+            return Err(if breakpoints { Failed::Breakpoint } else { Failed::Differs });
         }
     }
     const PAGE: usize = 4096;
@@ -133,6 +140,16 @@ pub unsafe fn write(mappings: &[Mapping], writes: &[Write]) -> Result<(), Failed
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // What a function is with a debugger's breakpoint at its beginning.
+    std::arch::global_asm!(
+        ".globl softwarp_redirect_breakpoint",
+        "softwarp_redirect_breakpoint:",
+        ".byte 0xcc, 0x0f, 0x1e, 0xfa, 0xc3"
+    );
+    unsafe extern "C" {
+        fn softwarp_redirect_breakpoint();
+    }
 
     #[test]
     fn lines_are_read() {
@@ -163,6 +180,9 @@ mod tests {
         assert!(matches!(write(0, &[0; 16], &[1; 14]), Err(Failed::NotCode)));
         assert!(matches!(write(usize::MAX - 4, &[0; 16], &[1; 14]), Err(Failed::NotCode)));
         assert!(matches!(write(code, &[0xf4; 16], &[0xf5; 14]), Err(Failed::Differs)));
+        let breakpoint = softwarp_redirect_breakpoint as *const () as usize;
+        let file = [0xf3, 0x0f, 0x1e, 0xfa, 0xc3];
+        assert!(matches!(write(breakpoint, &file, &[0xf5; 5]), Err(Failed::Breakpoint)));
         // SAFETY: nothing to write.
         assert!(matches!(unsafe { super::write(&mappings, &[]) }, Err(Failed::NotCode)));
     }

@@ -82,9 +82,13 @@ pub unsafe fn loaded(object: Object<'_>) {
         }
         Ok(()) | Err(Unable::Memory(Failed::Already)) => {}
         Err(why) => say(&format!(
-            "{path} has the CUDA runtime {version} linked into it, which cannot be redirected: {}; link it with \
-             `-cudart shared`",
-            why.text()
+            "{path} has the CUDA runtime {version} linked into it, which cannot be redirected: {}{}",
+            why.text(),
+            if matches!(why, Unable::Memory(Failed::Breakpoint)) {
+                ""
+            } else {
+                "; link it with `-cudart shared`"
+            }
         )),
     }
 }
@@ -147,6 +151,11 @@ impl Unable {
             Unable::TooMany => "too many functions were redirected in this process".into(),
             Unable::Memory(Failed::NotCode) => "its code is not mapped as its file says".into(),
             Unable::Memory(Failed::Differs) => "its code differs from its file".into(),
+            Unable::Memory(Failed::Breakpoint) => {
+                "a debugger has a breakpoint in it, which it can have when the program \
+                                                   runs, and not before"
+                    .into()
+            }
             Unable::Memory(Failed::Already) => "it was redirected already".into(),
             Unable::Memory(Failed::Denied(error)) => {
                 format!("the system does not let its code be written to ({error})").into()

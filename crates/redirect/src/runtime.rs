@@ -20,13 +20,13 @@ use std::ops::Bound::{Excluded, Unbounded};
 const SIGN: &[u8] = b"cudaGetExportTable\0";
 
 /// How far the functions of one runtime are from the one above, at most. The whole runtime has about 0.6 MB.
-const REACH: u64 = 4 << 20;
+const REACH: u64 = 2 << 20;
 
 /// The most functions that are looked at. A runtime has about 2,000.
 const MOST_FUNCTIONS: usize = 1 << 16;
 
-/// The most names and addresses that are tried as signs.
-const MOST_SIGNS: usize = 16;
+/// The most names, and functions with one name, that are tried as signs.
+const MOST_SIGNS: usize = 4;
 
 /// The section with what nvcc registers: an object that has it has kernels.
 const KERNELS: &[u8] = b".nvFatBinSegment";
@@ -98,18 +98,17 @@ fn imports_registration(elf: &Elf<'_>) -> bool {
 
 /// Finds the runtime among symbols: those of the object, or of a file that was made for it.
 pub fn find(code: &Elf<'_>, symbols: &Symbols<'_>) -> Option<Runtime> {
-    let mut names = Vec::new();
     let mut from = 0;
-    while let Some(at) = search::find(symbols.names, SIGN, from).filter(|_| names.len() < MOST_SIGNS) {
-        names.extend(u32::try_from(at));
-        from = at + 1;
+    for _ in 0..MOST_SIGNS {
+        let name = search::find(symbols.names, SIGN, from)?;
+        let signs = symbols.functions().filter(|function| usize::try_from(function.name) == Ok(name));
+        let found = signs.take(MOST_SIGNS).find_map(|sign| around(code, symbols, sign.address));
+        if found.is_some() {
+            return found;
+        }
+        from = name + 1;
     }
-    if names.is_empty() {
-        return None;
-    }
-    let signs = symbols.functions().filter(|function| names.contains(&function.name));
-    let signs: Vec<u64> = signs.map(|function| function.address).take(MOST_SIGNS).collect();
-    signs.into_iter().find_map(|sign| around(code, symbols, sign))
+    None
 }
 
 /// The functions at one address. Linkers may fold functions that have the same code.
@@ -131,8 +130,8 @@ fn around(code: &Elf<'_>, symbols: &Symbols<'_>, sign: u64) -> Option<Runtime> {
         }
         let place = places.entry(function.address).or_default();
         place.end = place.end.max(function.address.saturating_add(function.size));
-        match symbols.name(&function).map(Name::of) {
-            Some(Name::Public(name)) => place.public.push(name),
+        match symbols.from_name(&function).map(Name::of) {
+            Some(Name::Public) => place.public.extend(symbols.name(&function)),
             Some(Name::Private) => place.private = true,
             Some(Name::Other) | None => {}
         }
@@ -166,19 +165,20 @@ fn around(code: &Elf<'_>, symbols: &Symbols<'_>, sign: u64) -> Option<Runtime> {
 }
 
 /// What a name says about its function.
-enum Name<'a> {
-    Public(&'a [u8]),
+enum Name {
+    Public,
     Private,
     Other,
 }
 
-impl Name<'_> {
-    fn of(name: &[u8]) -> Name<'_> {
+impl Name {
+    /// By the beginning of the name.
+    fn of(text: &[u8]) -> Name {
         let old = |rest: &[u8]| rest.first().is_some_and(u8::is_ascii_digit);
-        if name.starts_with(b"libcudart_static_") || name.strip_prefix(b"__cudart").is_some_and(old) {
+        if text.starts_with(b"libcudart_static_") || text.strip_prefix(b"__cudart").is_some_and(old) {
             Name::Private
-        } else if name.starts_with(b"cuda") || name.starts_with(b"__cuda") {
-            Name::Public(name)
+        } else if text.starts_with(b"cuda") || text.starts_with(b"__cuda") {
+            Name::Public
         } else {
             Name::Other
         }

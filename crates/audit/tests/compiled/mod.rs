@@ -118,33 +118,47 @@ pub fn program(name: &str, codes: &[Code], options: &[&str]) -> Compiled {
     Compiled(file)
 }
 
-/// Options that choose linkers other than the compiler's own.
-pub fn linkers() -> Vec<String> {
+/// A program that has nothing to do with a runtime.
+pub fn tool_of(name: &str) -> PathBuf {
+    let file = folder().join(name);
+    let mut compiler = Command::new("cc");
+    compiler.arg("-o").arg(&file).arg(sources().join(format!("{name}.c")));
+    run(&mut compiler);
+    file
+}
+
+/// Options that choose linkers other than the compiler's own: gold, if it is installed, and the one that comes with Rust.
+pub fn linkers() -> Vec<Vec<String>> {
     let mut found = Vec::new();
     if Command::new("ld.gold").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        found.push("-fuse-ld=gold".to_owned());
+        found.push(vec!["-fuse-ld=gold".to_owned()]);
+    }
+    let rust = ended(Command::new("rustc").args(["--print", "target-libdir"]));
+    let lld = Path::new(rust.stdout.trim()).with_file_name("bin/gcc-ld");
+    if lld.join("ld.lld").is_file() {
+        found.push(vec![format!("-B{}", lld.display()), "-fuse-ld=lld".to_owned()]);
     }
     found
 }
 
 impl Compiled {
     pub fn command(&self, way: Way) -> Command {
-        let mut command = Command::new(&self.0);
-        self.prepare(&mut command, way);
-        command
+        self.command_of(&self.0, way)
     }
 
-    /// Has a command start its program so.
-    pub fn prepare(&self, command: &mut Command, way: Way) {
+    /// Another command, which starts the program.
+    pub fn command_of(&self, program: &Path, way: Way) -> Command {
+        let mut command = Command::new(program);
         for name in ["LD_AUDIT", "LD_PRELOAD", "SOFTWARP_TRACE", "SOFTWARP_LIBCUDART"] {
             command.env_remove(name);
         }
         match way {
             Way::Audit => command.env("LD_AUDIT", folder().join("libsoftwarp_audit.so")),
             Way::Preload => command.env("LD_PRELOAD", folder().join("libsoftwarp_preload.so")),
-            Way::Neither => command,
+            Way::Neither => &mut command,
         };
         command.current_dir(folder());
+        command
     }
 
     pub fn run(&self, way: Way, arguments: &[&str]) -> Ran {

@@ -24,6 +24,8 @@ FUNCTION(cudaSum, double, int a, long b, int c, long d, int e, long f, int g, lo
 FUNCTION(cudaGetExportTable, int, const void **table, const void *id) BODY
 FUNCTION(cudaLaunchKernel_ptsz, int, int stream) BODY
 FUNCTION(cudaNewerThanAll, int, void) BODY
+FUNCTION(cudaMemset, int, void *to, int value, unsigned long size) BODY
+FUNCTION(cudaMemcpy, int, void *to, const void *from, unsigned long size, int kind) BODY
 FUNCTION(cudaGetErrorString, const char *, int code) { called++; called++; called++; return "static"; }
 #if NUMBER >= 12000 && NUMBER < 13000
 FUNCTION(cudaGetDeviceProperties_v2, int, void *to, int device) BODY

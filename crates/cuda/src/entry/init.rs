@@ -76,11 +76,7 @@ crate::entries! {
         let id = id.get()?;
         // NVRTC and nvJitLink ask for this one, and do without it.
         if id[..4] != [0xda, 0x91, 0x51, 0xd3] {
-            SAID.call_once(|| eprintln!(
-                "softwarp: a program asks for private tables of NVIDIA's driver, as a CUDA runtime does that is linked \
-                 into it and was not redirected; run it by `softwarp exec`, or if that says that it was stripped of \
-                 its symbols, link it with `-cudart shared`"
-            ));
+            SAID.call_once(|| eprintln!("softwarp: {}", explanation()));
         }
         table.set_if_any(0);
         Err(Code::INVALID_VALUE)
@@ -102,4 +98,15 @@ fn address(
     ensure(asked <= known && flags <= LEGACY | PER_THREAD, Code::INVALID_VALUE)?;
     let name = name.to_str().unwrap_or("");
     Ok(find(name, asked, flags & PER_THREAD != 0).map(|address| address.bits()))
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+use softwarp_redirect::caller::explanation;
+
+/// What to say about a runtime that is linked into a program.
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
+fn explanation() -> String {
+    "a program asks for private tables of NVIDIA's driver, as the CUDA runtime does that nvcc links into programs; link \
+     it with `-cudart shared`"
+        .to_owned()
 }

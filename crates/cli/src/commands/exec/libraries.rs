@@ -83,6 +83,12 @@ impl Libraries {
 
     /// Says what a program will lack.
     pub fn warn_about(&self, program: &Program) {
+        if program.has_other_rights() {
+            remark(
+                "softwarp: warning: the program is set-user-ID or set-group-ID: the loader ignores LD_LIBRARY_PATH and \
+                 LD_AUDIT, so that it does not use softwarp's libraries",
+            );
+        }
         if self.runtime.is_none() && program.names_library("libcudart.so") {
             remark(&format!(
                 "softwarp: warning: the program needs {}, which was not found beside {}; `cargo build --release -p {}` \

@@ -66,6 +66,25 @@ impl Program {
         loader::way(&self.0)
     }
 
+    /// Whether it runs with more rights than its caller's. The loader ignores `LD_LIBRARY_PATH` and the like then.
+    #[cfg(unix)]
+    pub fn has_other_rights(&self) -> bool {
+        use std::os::unix::fs::MetadataExt as _;
+        // The folder of a process belongs to its user.
+        let of = |path: &Path| std::fs::metadata(path).ok().map(|it| (it.mode(), it.uid(), it.gid()));
+        let (Some(program), Some((_, user, group))) = (of(&self.0), of(Path::new("/proc/self"))) else {
+            return false;
+        };
+        let (mode, owner, owners) = program;
+        (mode & 0o4000 != 0 && owner != user) || (mode & 0o2000 != 0 && owners != group)
+    }
+
+    /// Whether it runs with more rights than its caller's.
+    #[cfg(not(unix))]
+    pub fn has_other_rights(&self) -> bool {
+        false
+    }
+
     /// Whether it is Python, or a script for it.
     pub fn is_python(&self) -> bool {
         let is_python = |path: &Path| {
