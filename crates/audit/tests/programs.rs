@@ -31,15 +31,16 @@ fn assert_runs(compiled: &Compiled, way: Way, arguments: &[&str], wanted: &[Stri
 
 #[test]
 fn constructors_and_calls_of_programs_are_redirected() {
-    for number in [12010, 12090, 13000, 13040] {
-        let kinds =
-            [&[][..], &["-no-pie"], &["-Wl,-z,now,-z,relro"], &["-Wl,-z,lazy"], &["-Wl,--gc-sections"]];
-        for options in kinds {
-            let name = format!("own{number}{}", options.concat());
-            let compiled = program(&name, &[code("own", number)], options);
-            for way in WAYS {
-                assert_runs(&compiled, way, &[], &[served("own", number)]);
-            }
+    let kinds = [
+        (13040, &[][..]),
+        (12090, &["-no-pie"]),
+        (13000, &["-Wl,-z,now,-z,relro"]),
+        (12010, &["-Wl,-z,lazy,--gc-sections"]),
+    ];
+    for (number, options) in kinds {
+        let compiled = program(&format!("own{number}"), &[code("own", number)], options);
+        for way in WAYS {
+            assert_runs(&compiled, way, &[], &[served("own", number)]);
         }
     }
 }
@@ -48,7 +49,7 @@ fn constructors_and_calls_of_programs_are_redirected() {
 fn programs_of_other_linkers_are_redirected() {
     let linkers = linkers();
     for (index, linker) in linkers.iter().enumerate() {
-        for more in [&["-Wl,-z,now"][..], &["-Wl,--gc-sections", "-Wl,--icf=all"], &["-no-pie"]] {
+        for more in [&["-Wl,-z,now", "-Wl,--gc-sections", "-Wl,--icf=all"][..], &["-no-pie"]] {
             let name = format!("linked{index}{}", more.concat());
             let options: Vec<&str> = linker.iter().map(String::as_str).chain(more.iter().copied()).collect();
             let compiled = program(&name, &[code("own", 13040)], &options);
@@ -85,6 +86,21 @@ fn threads_load_and_close_libraries() {
     for way in WAYS {
         assert_runs(&compiled, way, &[&format!("@{}", opened.display())], &[]);
     }
+}
+
+/// A program that opens the library for preloading: what it has loaded before stays as it is.
+#[test]
+fn libraries_that_are_opened_later_are_redirected() {
+    let early = library("early", &[code("opened", 13000)], &[]);
+    let later = library("later", &[code("opened", 13040)], &[]);
+    let compiled = program("late", &[code("own", 13040)], &[]);
+    let [early, later] = [&early, &later].map(|path| path.to_str().expect("a path"));
+    let preloaded = format!("+{}", folder().join("libsoftwarp_preload.so").display());
+    let ran = compiled.run(Way::Neither, &[&format!("+{early}"), &preloaded, later, early]);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    let (own, late) = (lines.first().expect("a line"), lines.get(2).expect("a third line"));
+    assert!(own.contains("early -1 kernel") && late.contains("early -1 kernel"), "{}", ran.stdout);
+    assert_eq!((lines[1], ran.stderr.as_str()), (served("opened", 13040).trim_end(), ""));
 }
 
 #[test]

@@ -6,12 +6,15 @@
 //! of the program's libraries run before it; the resolver of an indirect function (`STT_GNU_IFUNC`) runs earlier, while
 //! this library is relocated.
 //!
+//! A program may also open the library while it runs. Objects that it has loaded before then stay as they are.
+//!
 //! Not served: namespaces of `dlmopen`; programs under a debugger that has its breakpoint in that function; and
 //! AddressSanitizer, which insists on being the first library.
 //!
 //! **Why this is sound.** The resolver calls nothing of another library, since this one is not relocated yet, but for
 //! `_r_debug`, which is data. It changes the function only if that does nothing but return, and begins at a multiple of
-//! 16, as functions of the loader do: then 16 bytes are its own. The program has one thread then.
+//! 16, as functions of the loader do: then 16 bytes are its own. No other thread runs that function meanwhile: the
+//! program has one thread yet, or this library is being opened, under the loader's lock. It is never unloaded.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
@@ -30,6 +33,8 @@ pub struct Debug {
 
 unsafe extern "C" {
     static _r_debug: Debug;
+    /// This library's own, by which the loader knows it.
+    static _DYNAMIC: u8;
 }
 
 /// `RT_CONSISTENT`: the list is not being changed.
@@ -38,35 +43,81 @@ const CONSISTENT: c_int = 0;
 /// The most objects that are looked at.
 const MOST_OBJECTS: usize = 1 << 16;
 
-/// The list as it was at the last call: where each object is known by, and where it lies.
-static SEEN: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+/// The list as it was at the last call: where each object is known by, and where it lies. Nothing before the first.
+static SEEN: Mutex<Option<Vec<(usize, usize)>>> = Mutex::new(None);
 
 /// The loader's list of objects has changed, or is about to.
 extern "C" fn changed() {
     // SAFETY: the loader calls this with its lock held, and changes the structure only under it.
-    let state = unsafe { (&raw const _r_debug.state).read_volatile() };
-    // The lock is taken if this is called within itself.
-    let Ok(mut seen) = SEEN.try_lock() else { return };
-    if state != CONSISTENT {
-        return;
+    if unsafe { (&raw const _r_debug.state).read_volatile() } == CONSISTENT {
+        // SAFETY: the same; constructors of what is new in the list run after this, unless the library is being opened.
+        unsafe { look(was_opened()) };
     }
-    let mut now = Vec::with_capacity(seen.len() + 1);
-    // SAFETY: the same.
+}
+
+/// This library is initialised. Where the program has opened it, glibc before 2.41 has not called [`changed`] for it.
+extern "C" fn initialised() {
+    let is_first = SEEN.try_lock().is_ok_and(|seen| seen.is_none());
+    if is_first {
+        // SAFETY: the loader runs constructors with its lock held.
+        unsafe { look(true) };
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static INITIALISED: extern "C" fn() = initialised;
+
+/// Looks at the objects that are new in the list. At the first time, if it is `late`, they are only noted.
+///
+/// # Safety
+///
+/// The loader's lock is held, and constructors of new objects have not run yet, unless they are only noted.
+unsafe fn look(late: bool) {
+    // It is taken if this is called within itself.
+    let Ok(mut seen) = SEEN.try_lock() else { return };
+    let is_late = late && seen.is_none();
+    let mut now = Vec::new();
+    // SAFETY: as the caller promises.
     let mut map = unsafe { (&raw const _r_debug.map).read_volatile() };
     // New objects are at the end, and others keep their order: each is looked for from where the last was found.
-    let mut rest = seen.as_slice();
+    let mut rest = seen.as_deref().unwrap_or_default();
     // SAFETY: the objects of the list stay while the lock is held.
     while let Some(object) = unsafe { map.as_ref() }.filter(|_| now.len() < MOST_OBJECTS) {
         let key = (map.addr(), object.base);
         match rest.iter().position(|known| *known == key) {
             Some(index) => rest = &rest[index + 1..],
-            // SAFETY: constructors of an object that is new in the list run after this.
+            None if is_late => {}
+            // SAFETY: as the caller promises.
             None => unsafe { loaded(object.object()) },
         }
         now.push(key);
         map = object.next;
     }
-    *seen = now;
+    *seen = Some(now);
+}
+
+/// Whether this library was opened by the running program: what is preloaded comes before the C library.
+///
+/// # Safety
+///
+/// The loader's lock is held.
+unsafe fn was_opened() -> bool {
+    let own = (&raw const _DYNAMIC).addr();
+    // SAFETY: as the caller promises.
+    let mut map = unsafe { (&raw const _r_debug.map).read_volatile() };
+    // SAFETY: as the caller promises.
+    while let Some(object) = unsafe { map.as_ref() } {
+        let known = object.object();
+        if known.inside == own {
+            return false;
+        }
+        if known.name.ends_with(b"/libc.so.6") {
+            return true;
+        }
+        map = object.next;
+    }
+    false
 }
 
 /// A call of the system. Functions of the C library may not be bound yet.

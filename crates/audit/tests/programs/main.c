@@ -1,4 +1,5 @@
-/* Programs: with code of their own, with a library that they need, and opening the libraries that they are given. */
+/* Programs: with code of their own, with a library that they need, and opening the libraries that they are given:
+   those with a + are kept open, those with an @ are opened and closed by eight threads. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -40,7 +41,9 @@ int main(int count, char **words) {
 #ifdef OWN
         if (!strcmp(words[i], "newer")) { printf("newer %d %d\n", unknown(), unknown()); return 0; }
 #endif
-        if (words[i][0] == '@') {
+        if (words[i][0] == '+') {
+            library(words[i] + 1);
+        } else if (words[i][0] == '@') {
             pthread_t threads[8];
             void *result;
             for (int t = 0; t < 8; t++) pthread_create(&threads[t], 0, many, words[i] + 1);

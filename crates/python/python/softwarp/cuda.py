@@ -1,4 +1,4 @@
-"""Puts softwarp's driver in place of the GPU's: import it before numba-cuda, cuda.core, Triton, tinygrad or PyCUDA.
+"""Puts softwarp's driver in place of the GPU's: import it before CuPy, numba-cuda, cuda.core, Triton, tinygrad or PyCUDA.
 
 Their kernels then run on the CPU, without a GPU. The ``SOFTWARP_*`` variables are read when the first of them starts
 the driver; they can be set in ``os.environ`` until then. ``python -m softwarp script.py`` does the same for scripts
@@ -57,6 +57,10 @@ def _install() -> tuple[Path, Path]:
         library = (found / file).resolve()
         if library.is_file():
             ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+    # CUDA runtimes in modules that are loaded from now on are redirected.
+    redirecting = (found / "libsoftwarp_preload.so").resolve()
+    if redirecting.is_file():
+        ctypes.CDLL(str(redirecting))
     place = _libraries.linked(found)
     # For processes that this one starts, and for clients that look for files.
     _put_before("LD_LIBRARY_PATH", str(place), ":")
