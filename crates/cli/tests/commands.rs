@@ -32,6 +32,7 @@ mod layout_cli;
 mod lower_cli;
 mod lsp_cli;
 mod matrix;
+mod no_memory;
 mod numbers_cli;
 mod pages;
 mod programs;

@@ -47,3 +47,8 @@ pub mod symbols;
 mod thread;
 pub mod virtual_memory;
 mod waiting;
+
+/// What is done where there is no memory ([`softwarp_heap`]).
+#[cfg(unix)]
+#[global_allocator]
+static HEAP: softwarp_heap::Heap = softwarp_heap::Heap;

@@ -3,10 +3,11 @@
 //! Everything whose work grows with the function counts its steps ([`Budget::spend`]): a step is about as much as looking
 //! at an operand. Most passes take a number of steps in proportion to operations and to rows that are live between
 //! blocks; fixpoints, and code that is repeated for what is live, may take more. From time to time the caller is asked
-//! whether to go on. Where the budget is spent, everything ends soon, and what was computed is not used: the function is
-//! interpreted.
+//! whether to go on, and the system whether it has memory left. Where the budget is spent, or there is no memory, everything
+//! ends soon, and what was computed is not used: the function is interpreted.
 
 use crate::assembler::{Encoded, Unencodable};
+use softwarp_heap::{has_room, is_short};
 use std::cell::Cell;
 
 /// What a caller allows for a compilation.
@@ -57,8 +58,12 @@ const MOST_CODE: usize = 1 << 30;
 const OPERATION: u64 = 512;
 const BORDER: u64 = 64;
 
-/// Bytes that are there without a question.
-const SMALL: u64 = 1 << 18;
+/// Bytes that small lists take together.
+const SMALL: u64 = 4 << 20;
+
+/// Bytes of lists for which the system is not asked: most functions take less, and a question as long as a hundredth of the
+/// time of compiling one.
+const FEW: u64 = 1 << 20;
 
 /// The budget of a compilation.
 pub(crate) struct Budget<'a> {
@@ -70,6 +75,8 @@ pub(crate) struct Budget<'a> {
     /// The most bytes of code, and how many there were when it was last asked for.
     code: Cell<usize>,
     emitted: Cell<usize>,
+    /// Bytes of lists that were allowed for.
+    bytes: Cell<u64>,
     ended: Cell<Option<Refused>>,
 }
 
@@ -83,6 +90,7 @@ impl<'a> Budget<'a> {
             most: Cell::new(FEWEST),
             code: Cell::new(LEAST_CODE),
             emitted: Cell::new(0),
+            bytes: Cell::new(0),
             ended: Cell::new(None),
         };
         budget.allow(operations, OPERATION);
@@ -103,16 +111,23 @@ impl<'a> Budget<'a> {
         self.allow(rows, BORDER);
     }
 
-    /// Whether there is memory for lists of some bytes, by the limit and in fact: they are asked for and given back.
+    /// Allows for lists of some bytes. Whether there is memory for them, by the limit and in fact.
     pub(crate) fn reserve(&self, bytes: u64) -> bool {
-        let is_there = |bytes: u64| {
-            usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok())
-        };
-        let has_room = bytes <= self.limits.memory / 2 && (bytes < SMALL || is_there(bytes));
+        self.bytes.set(self.bytes.get().saturating_add(bytes));
+        let has_room = bytes <= self.limits.memory / 2 && self.has_room(bytes);
         if !has_room {
             self.end(Refused::Never);
         }
         has_room
+    }
+
+    /// Whether the system has room for some bytes, and for what lists may take until the next look: as much again as what
+    /// was allowed for, since they double where they grow.
+    fn has_room(&self, bytes: u64) -> bool {
+        match self.bytes.get() {
+            ..FEW => !is_short(),
+            allowed => has_room(bytes.saturating_add(allowed).saturating_add(SMALL)),
+        }
     }
 
     /// Adds steps. False once the compilation is given up.
@@ -128,10 +143,10 @@ impl<'a> Budget<'a> {
     fn look(&self) -> bool {
         if self.ended.get().is_none() {
             self.next.set(self.taken.get().saturating_add(LOOK));
-            if self.taken.get() > self.most.get() {
-                self.end(Refused::Never);
-            } else if (self.limits.stop)() {
+            if (self.limits.stop)() {
                 self.end(Refused::Stopped);
+            } else if self.taken.get() > self.most.get() || !self.has_room(0) {
+                self.end(Refused::Never);
             }
         }
         self.ended.get().is_none()

@@ -17,6 +17,11 @@ mod tensor;
 mod texture;
 mod watch;
 
+/// What is done where there is no memory ([`softwarp_heap`]).
+#[cfg(unix)]
+#[global_allocator]
+static HEAP: softwarp_heap::Heap = softwarp_heap::Heap;
+
 #[pyo3::pymodule]
 mod _softwarp {
     #[pymodule_export]

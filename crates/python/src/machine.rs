@@ -77,7 +77,9 @@ type Parameter = (String, String, u64, bool);
 
 fn memory_error(error: MemoryError) -> PyErr {
     match error {
-        MemoryError::OutOfMemory { .. } | MemoryError::Limit(_) => PyMemoryError::new_err(error.to_string()),
+        MemoryError::OutOfMemory { .. } | MemoryError::Limit(_) | MemoryError::Module { .. } => {
+            PyMemoryError::new_err(error.to_string())
+        }
         _ => PyValueError::new_err(error.to_string()),
     }
 }

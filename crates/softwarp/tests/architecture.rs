@@ -7,7 +7,14 @@ use std::process::Command;
 
 /// The layers of the workspace, the lowest first. A crate may use those below it, and no others of ours.
 const LAYERS: &[&[&str]] = &[
-    &["softwarp-container", "softwarp-diagnostic", "softwarp-gpu", "softwarp-num", "softwarp-redirect"],
+    &[
+        "softwarp-container",
+        "softwarp-diagnostic",
+        "softwarp-gpu",
+        "softwarp-heap",
+        "softwarp-num",
+        "softwarp-redirect",
+    ],
     &["softwarp-isa", TESTKIT],
     &["softwarp-syntax", "softwarp-tensor", "softwarp-units"],
     &["softwarp-check"],

@@ -78,10 +78,11 @@ impl Launch<'_> {
         };
         let workers = self.threads.min(usize::try_from(self.units()).unwrap_or(usize::MAX)).max(1);
         // A small launch does not start the threads of rayon.
+        let alone = || with_standard_floats(|| pool.work(self));
         if workers == 1 || !helpers::are_there() {
-            with_standard_floats(|| pool.work(self));
+            alone();
         } else {
-            with_helpers(|scope| {
+            let together = with_helpers(|scope| {
                 pool.working.store(workers - 1, Ordering::Relaxed);
                 for _ in 1..workers {
                     scope.spawn(|_| {
@@ -92,6 +93,9 @@ impl Launch<'_> {
                 with_standard_floats(|| pool.work(self));
                 pool.wait_awake();
             });
+            if together.is_none() {
+                alone();
+            }
         }
         let fault = lock(&pool.fault).take().map(|(_, fault)| fault);
         let done = std::mem::take(&mut *lock(&pool.done));

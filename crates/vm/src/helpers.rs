@@ -10,8 +10,10 @@
 
 use crate::threads;
 use rayon::{Scope, ThreadBuilder, ThreadPool, ThreadPoolBuilder};
+use softwarp_heap::has_room_for_threads;
+use std::error::Error;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Once, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 use std::{io, process};
@@ -37,6 +39,9 @@ impl Helpers {
         static HELPERS: OnceLock<Option<Helpers>> = OnceLock::new();
         let helpers = HELPERS.get_or_init(|| {
             let count = cores().checked_sub(1).filter(|&count| count != 0)?;
+            if !has_room_for_threads(count) {
+                return None;
+            }
             let started = |_| {
                 STARTED.fetch_add(1, Ordering::Release);
             };
@@ -68,7 +73,23 @@ pub(crate) fn are_there() -> bool {
     if rayon::current_thread_index().is_some() {
         return true;
     }
-    Helpers::get().is_none_or(|helpers| STARTED.load(Ordering::Acquire) >= helpers.pool.current_num_threads())
+    match Helpers::get() {
+        Some(helpers) => STARTED.load(Ordering::Acquire) >= helpers.pool.current_num_threads(),
+        None => usual_are_there(),
+    }
+}
+
+/// Whether there is `rayon`'s usual pool, which begins when it is first asked for something.
+fn usual_are_there() -> bool {
+    static USUAL: OnceLock<bool> = OnceLock::new();
+    *USUAL.get_or_init(|| {
+        let build = || match ThreadPoolBuilder::new().spawn_handler(begin).build_global() {
+            Ok(()) => true,
+            // The program has one already, or a thread cannot be made.
+            Err(error) => error.source().is_none(),
+        };
+        has_room_for_threads(cores()) && build()
+    })
 }
 
 /// Helpers at work.
@@ -87,19 +108,14 @@ impl Drop for Claim<'_> {
     }
 }
 
-/// Does work on this thread that may spawn more for others, and waits for all of it.
-pub(crate) fn with_helpers<'scope, R>(work: impl FnOnce(&Scope<'scope>) -> R) -> R {
+/// Does work on this thread that may spawn more for others, and waits for all of it. None where there are no others: nothing
+/// is done then.
+pub(crate) fn with_helpers<'scope, R>(work: impl FnOnce(&Scope<'scope>) -> R) -> Option<R> {
     // A thread of a pool has the others of that pool.
-    let own = rayon::current_thread_index().is_none().then(Helpers::get).flatten();
+    let is_one = rayon::current_thread_index().is_some();
+    let own = if is_one { None } else { Helpers::get() };
     match own.and_then(Claim::new) {
-        Some(claim) => claim.0.pool.in_place_scope(work),
-        None => {
-            // The usual pool begins when it is first asked for something, unless the program has one already.
-            static USUAL: Once = Once::new();
-            USUAL.call_once(|| {
-                let _ = ThreadPoolBuilder::new().spawn_handler(begin).build_global();
-            });
-            rayon::in_place_scope(work)
-        }
+        Some(claim) => Some(claim.0.pool.in_place_scope(work)),
+        None => (is_one || usual_are_there()).then(|| rayon::in_place_scope(work)),
     }
 }

@@ -187,6 +187,8 @@ impl Meter {
             FaultKind::StepLimit
         } else if launch.most_time.is_some_and(|most| launch.started.elapsed() > most) {
             FaultKind::TimeLimit
+        } else if softwarp_heap::is_short() {
+            launch.no_memory("the launch", softwarp_heap::RESERVE as u64)
         } else {
             return Ok(());
         };

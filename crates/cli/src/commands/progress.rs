@@ -2,6 +2,7 @@
 //! done, and else a line now and then for work that can be counted.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use softwarp_heap::has_room_for_threads;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -135,9 +136,10 @@ pub struct Working {
 impl Working {
     /// Begins work: "checking", "quantizing".
     pub fn begin(what: &'static str) -> Working {
-        let shown = std::io::stderr().is_terminal().then(|| {
+        let is_shown = std::io::stderr().is_terminal() && has_room_for_threads(1);
+        let shown = is_shown.then(|| {
             let (end, ended) = mpsc::channel::<()>();
-            let thread = std::thread::spawn(move || {
+            let show = move || {
                 let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
                 if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
                     bar.set_style(style);
@@ -150,10 +152,11 @@ impl Working {
                     bar.tick();
                 }
                 clear(&bar);
-            });
-            (end, thread)
+            };
+            // Without memory for a thread, nothing is shown.
+            Some((end, std::thread::Builder::new().spawn(show).ok()?))
         });
-        Working { shown }
+        Working { shown: shown.flatten() }
     }
 
     /// Does some work, and shows that it goes on.

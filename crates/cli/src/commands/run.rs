@@ -243,7 +243,9 @@ fn listen_for_interrupts() {
             std::process::exit(130);
         }
     };
-    let _ = ctrlc::set_handler(handler);
+    if softwarp_heap::has_room_for_threads(1) {
+        let _ = ctrlc::set_handler(handler);
+    }
 }
 
 /// How modules are loaded here.
@@ -381,7 +383,7 @@ impl Attempt<'_> {
 fn watched<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let shows = scope.spawn(|| {
+        let show = || {
             let bar = Bar::new(0, "CTAs");
             while !done.load(Ordering::Relaxed) {
                 let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
@@ -391,16 +393,19 @@ fn watched<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
                 std::thread::park_timeout(Duration::from_millis(100));
             }
             bar.finish();
-        });
+        };
+        // Without memory for a thread, nothing is shown.
+        let new = || std::thread::Builder::new().spawn_scoped(scope, show).ok();
+        let shows = softwarp_heap::has_room_for_threads(1).then(new).flatten();
         /// Ends the other thread, after a panic too.
-        struct End<'a>(&'a AtomicBool, &'a std::thread::Thread);
+        struct End<'a>(&'a AtomicBool, Option<&'a std::thread::Thread>);
         impl Drop for End<'_> {
             fn drop(&mut self) {
                 self.0.store(true, Ordering::Relaxed);
-                self.1.unpark();
+                self.1.inspect(|thread| thread.unpark());
             }
         }
-        let _end = End(&done, shows.thread());
+        let _end = End(&done, shows.as_ref().map(|shows| shows.thread()));
         LAUNCHING.store(true, Ordering::Relaxed);
         let done = work();
         LAUNCHING.store(false, Ordering::Relaxed);

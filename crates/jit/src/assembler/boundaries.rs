@@ -77,6 +77,10 @@ impl Assembler {
         for _ in 0..padding {
             self.raw(*b"\x90");
         }
+        // Without memory, the bytes are not there.
+        if self.failed {
+            return;
+        }
         let buffer = &mut self.room.buffer;
         buffer.copy_within(start..end, start + padding);
         for place in buffer[start..start + padding].chunks_mut(NOPS.len()) {

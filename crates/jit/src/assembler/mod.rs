@@ -133,6 +133,12 @@ impl Assembler {
         self.length
     }
 
+    /// Fails once [`Assembler::finish`] will.
+    #[inline]
+    pub(crate) fn check(&self) -> Encoded {
+        if self.failed { Err(Unencodable) } else { Ok(()) }
+    }
+
     /// How many bytes there are. They are not moved any more.
     #[inline]
     pub(crate) fn position(&mut self) -> usize {
@@ -199,19 +205,19 @@ impl Assembler {
         self.length += first.count + second.count;
     }
 
-    /// Makes room; returns where the next instruction is written. Where the system has no memory, the code has failed, and
-    /// what follows is written over what there is.
+    /// Makes room; returns where the next instruction is written. Where the system has no memory, the code has failed: what
+    /// follows is counted, and written over the first instruction.
     #[cold]
     fn grow(&mut self) -> &mut [u8; LONGEST] {
         let buffer = &mut self.room.buffer;
         // Most systems move long lists without copying them. What is added is written, which takes time.
         let more = (buffer.len() / 8).max(buffer.len().min(1 << 20)).max(LONGEST);
-        if buffer.try_reserve_exact(more).is_ok() {
+        self.failed = self.failed || buffer.try_reserve_exact(more).is_err();
+        if !self.failed {
             buffer.resize(buffer.len() + more, 0);
-        } else {
-            (self.length, self.failed) = (0, true);
         }
-        let place = buffer.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut);
+        let start = if self.failed { 0 } else { self.length };
+        let place = buffer.get_mut(start..).and_then(<[u8]>::first_chunk_mut);
         place.expect("the buffer has been made long enough")
     }
 

@@ -559,6 +559,7 @@ impl<'a> Emitter<'a> {
 
     /// Adds steps of work. Fails once the budget is spent, or if there is too much code.
     pub(crate) fn pace(&self, steps: usize) -> Emitted {
+        self.unit.a.check()?;
         self.flow.budget.pace(steps, self.unit.a.length())
     }
 

@@ -87,6 +87,14 @@ impl Program {
         self.codes.iter().map(|code| &code.ir)
     }
 
+    /// About how many bytes [`Program::new`] takes at most.
+    pub(crate) fn bytes(program: &softwarp_ir::Program) -> u64 {
+        /// For each operation.
+        const OPERATION: u64 = 320;
+        let operations: usize = program.functions.iter().map(|function| function.ops.len()).sum();
+        operations as u64 * OPERATION + (program.functions.len() * 2 * size_of::<Code>()) as u64
+    }
+
     /// Decodes a program: chooses the loop of each operation.
     pub fn new(program: softwarp_ir::Program) -> Program {
         let mut loops = Loops::default();

@@ -15,6 +15,25 @@ use softwarp_syntax::{Diagnostic, Module as Tree, Severity, parse};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
+/// Bytes of memory that a stage of reading modules (reading the text, checking, linking, translating a kernel) takes for each
+/// byte of the texts, at most; most texts need a quarter of that. The system must have room for it when the stage begins.
+const OF_TEXT: u64 = 48;
+
+/// Bytes for which the system is not asked: that would take longer than reading a short text.
+const FEW: u64 = 1 << 20;
+
+/// Fails if the system has no room for the next stage.
+fn has_room<'a>(sources: impl IntoIterator<Item = &'a str>) -> Result<(), MemoryError> {
+    let bytes = sources.into_iter().map(|source| source.len() as u64).sum::<u64>().saturating_mul(OF_TEXT);
+    system_has(bytes)
+}
+
+/// Fails if the system has no room for some bytes.
+fn system_has(bytes: u64) -> Result<(), MemoryError> {
+    let has_room = if bytes < FEW { !softwarp_heap::is_short() } else { softwarp_heap::has_room(bytes) };
+    if has_room { Ok(()) } else { Err(MemoryError::Module { bytes }) }
+}
+
 /// How modules are loaded.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LoadOptions {
@@ -132,8 +151,10 @@ impl Module {
         if let Some(program) = lock(&self.programs).get(&id) {
             return Ok(program.clone());
         }
+        has_room(self.units.iter().map(|unit| &*unit.source)).map_err(LaunchError::Memory)?;
         let units: Vec<Lowering<'_>> = self.units.iter().map(Loaded::lowering).collect();
         let program = lower(&units, &self.image, id, self.options).map_err(LaunchError::Unsupported)?;
+        system_has(Program::bytes(&program)).map_err(LaunchError::Memory)?;
         let program = Arc::new(Program::new(program));
         // Another thread may have lowered it meanwhile.
         Ok(lock(&self.programs).entry(id).or_insert(program).clone())
@@ -226,8 +247,11 @@ pub(super) fn compile(
 ) -> Result<(Vec<Loaded>, Image), LoadError> {
     let mut units = Vec::new();
     let mut errors = Vec::new();
+    let room = || has_room(sources.iter().copied()).map_err(LoadError::Memory);
     for (index, source) in sources.iter().enumerate() {
+        room()?;
         let parsed = parse(source);
+        room()?;
         let options = softwarp_check::Options { arch, relocatable: sources.len() > 1, strict: false };
         let (checked, references, found) = resolve_references(&parsed.module, source, options);
         let all = parsed.diagnostics.into_iter().chain(found);
@@ -238,6 +262,7 @@ pub(super) fn compile(
     if !errors.is_empty() {
         return Err(LoadError::Invalid(errors));
     }
+    room()?;
     let linked: Vec<Unit<'_>> =
         units.iter().map(|unit| Unit { module: &unit.module, checked: &unit.checked }).collect();
     let options = softwarp_image::Options { red_zones, ..softwarp_image::Options::default() };

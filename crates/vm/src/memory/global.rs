@@ -76,6 +76,14 @@ pub enum MemoryError {
     /// The limit on host memory does not allow it.
     #[error("no room for {0}")]
     Limit(Refused),
+    /// The system has no room for what reading a module, or translating a kernel of it, may take.
+    #[error(
+        "no memory to load the module or its kernel: that may take {bytes} bytes, and the system has no room for them"
+    )]
+    Module {
+        /// How many.
+        bytes: u64,
+    },
     /// An address that is not, or not wholly, in an allocation.
     #[error("{bytes} bytes at 0x{address:x} are not in an allocation")]
     OutOfBounds {
