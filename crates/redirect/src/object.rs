@@ -186,16 +186,17 @@ unsafe fn redirect(elf: &Elf<'_>, object: &Object<'_>, runtime: &Runtime, path: 
     let mut writes = Vec::new();
     for function in &runtime.functions {
         let name = CString::new(function.name.as_slice()).map_err(|_| Unable::Damaged)?;
-        let code = match version.number {
+        let code = match (stub, version.number) {
             // Programs choose other libraries by it.
-            Some(number) if function.name == b"cudaRuntimeGetVersion" => version_function(number).to_vec(),
-            _ => {
-                let stub = match stub {
-                    Ok(major) => stubs::function(name, major)?,
-                    Err(why) => stubs::refused(name, why)?,
-                };
-                jump(stub).to_vec()
+            (_, Some(number)) if function.name == b"cudaRuntimeGetVersion" => {
+                version_function(number).to_vec()
             }
+            (Ok(major), Some(number)) if number < major.newest() => match by_version(&function.name) {
+                Some(name) => entry_point_function(number, stubs::function(name.to_owned(), major)?).to_vec(),
+                None => jump(stubs::function(name, major)?).to_vec(),
+            },
+            (Ok(major), Some(_) | None) => jump(stubs::function(name, major)?).to_vec(),
+            (Err(why), Some(_) | None) => jump(stubs::refused(name, why)?).to_vec(),
         };
         writes.push(write(elf, object, function, code)?);
     }
@@ -234,4 +235,27 @@ fn version_function(number: u32) -> [u8; 20] {
         0xb8, 1, 0, 0, 0,    // mov $1,%eax
         0xc3, // ret
     ]
+}
+
+/// The function that takes a version, in place of one that takes the runtime's own.
+fn by_version(name: &[u8]) -> Option<&'static CStr> {
+    match name {
+        b"cudaGetDriverEntryPoint" => Some(c"cudaGetDriverEntryPointByVersion"),
+        b"cudaGetDriverEntryPoint_ptsz" => Some(c"cudaGetDriverEntryPointByVersion_ptsz"),
+        _ => None,
+    }
+}
+
+/// The function that goes on to `cudaGetDriverEntryPointByVersion(name, function, number, flags, status)`: its own
+/// arguments are `(name, function, flags, status)`.
+fn entry_point_function(number: u32, to: usize) -> [u8; 25] {
+    let [a, b, c, d] = number.to_le_bytes();
+    let mut code = [0; 25];
+    code[..11].copy_from_slice(&[
+        0x49, 0x89, 0xc8, // mov %rcx,%r8
+        0x48, 0x89, 0xd1, // mov %rdx,%rcx
+        0xba, a, b, c, d, // mov $number,%edx
+    ]);
+    code[11..].copy_from_slice(&jump(to));
+    code
 }

@@ -44,6 +44,16 @@ pub enum Major {
     Thirteen,
 }
 
+impl Major {
+    /// The number of the newest version of it whose functions softwarp's runtime has.
+    pub fn newest(self) -> u32 {
+        match self {
+            Major::Twelve => 12090,
+            Major::Thirteen => 13040,
+        }
+    }
+}
+
 /// Why a runtime is refused, which is said once.
 #[derive(Debug)]
 pub struct Refusal {

@@ -35,3 +35,17 @@ BOTH(cudaSum)
 int cudaGetExportTable_12(const void **table, const void *id) { return 1230; }
 int cudaGetExportTable_13(const void **table, const void *id) { return 1330; }
 BOTH(cudaGetExportTable)
+/* The version, if the other arguments are in their places. */
+static int by_version(const char *name, void **to, unsigned version, unsigned long long flags, int *status) {
+    return *name == 'f' && !to && flags == 77 && *status == 88 ? (int)version : -2;
+}
+int cudaGetDriverEntryPoint_12(const char *name, void **to, unsigned long long flags, int *status) { return 1240; }
+int cudaGetDriverEntryPoint_13(const char *name, void **to, unsigned long long flags, int *status) { return 1340; }
+BOTH(cudaGetDriverEntryPoint)
+int cudaGetDriverEntryPointByVersion_12(const char *name, void **to, unsigned version, unsigned long long flags, int *status) {
+    return by_version(name, to, version, flags, status);
+}
+int cudaGetDriverEntryPointByVersion_13(const char *name, void **to, unsigned version, unsigned long long flags, int *status) {
+    return by_version(name, to, version, flags, status);
+}
+BOTH(cudaGetDriverEntryPointByVersion)

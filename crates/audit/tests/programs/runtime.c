@@ -21,6 +21,7 @@ FUNCTION(__cudaRegisterFatBinary, void **, void *code) { called++; called++; cal
 FUNCTION(__cudaUnregisterFatBinary, int, void **code) BODY
 FUNCTION(cudaSum, double, int a, long b, int c, long d, int e, long f, int g, long h, float i, double j, double k,
          double l, double m, double n, double o, double p) BODY
+FUNCTION(cudaGetDriverEntryPoint, int, const char *name, void **to, unsigned long long flags, int *status) BODY
 FUNCTION(cudaGetExportTable, int, const void **table, const void *id) BODY
 FUNCTION(cudaLaunchKernel_ptsz, int, int stream) BODY
 FUNCTION(cudaNewerThanAll, int, void) BODY
