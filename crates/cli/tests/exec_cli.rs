@@ -319,6 +319,58 @@ fn the_runtime_of_cuda_11_is_refused_by_name() {
     );
 }
 
+/// A program in the folder of the example, with a name by which it is taken for Python.
+fn like_python(name: &str, source: &str) {
+    let file = example().join(format!("{name}.c"));
+    std::fs::write(&file, source).expect("written");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-Wall", "-Werror", "-o", name]).arg(&file).arg("-ldl");
+    assert!(compiler.current_dir(example()).status().expect("cc runs").success());
+}
+
+/// CuPy takes two folders above the real path of NVRTC's library for that of the toolkit.
+#[test]
+fn the_archive_of_the_device_runtime_is_beside_nvrtc() {
+    let source = r#"
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <limits.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        int main(void) {
+            Dl_info found;
+            char path[PATH_MAX + 32];
+            void *library = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_NOLOAD);
+            if (!library || !dladdr(dlsym(library, "nvrtcVersion"), &found) || !realpath(found.dli_fname, path))
+                return 1;
+            strcpy(strrchr(path, '/'), "/../lib/libcudadevrt.a");
+            FILE *file = fopen(path, "r");
+            return file && fgets(path, 9, file) && !strcmp(path, "!<arch>\n") ? 0 : 2;
+        }"#;
+    like_python("python-archive", source);
+    let ran = exec(&["--", "./python-archive"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
+
+#[test]
+fn the_stand_in_of_nvrtc_is_not_taken_for_nvidias() {
+    let source = r#"
+        #include <dlfcn.h>
+        #include <stdio.h>
+        int main(void) {
+            int major, minor;
+            int (*version)(int *, int *) = dlsym(dlopen("libnvrtc.so.13", RTLD_NOW), "nvrtcVersion");
+            printf("%d\n", version(&major, &minor));
+        }"#;
+    like_python("python-version", source);
+    let mut command = command(example(), &["exec", "--", "./python-version"]);
+    command.env("SOFTWARP_LIB", libraries()).env("SOFTWARP_NVRTC", libraries().join("libnvrtc.so"));
+    let ran = call(command, b"");
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "11\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("NVIDIA's libnvrtc.so.13 or .12 was not found"), "{}", ran.stderr);
+}
+
 #[test]
 fn missing_libraries_are_named() {
     let ran = exec(&["--lib", "/nonexistent", "--", "true"]);

@@ -13,6 +13,13 @@ use std::sync::{Once, OnceLock};
 /// A function of the library.
 type Function = extern "C" fn(c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
 
+/// The name of a symbol that libraries of this kind have, and NVIDIA's does not.
+const MARK: &CStr = c"softwarp_nvrtc";
+
+/// The symbol.
+#[unsafe(export_name = "softwarp_nvrtc")]
+static MARKED: c_int = 1;
+
 /// `Dl_info` of dlfcn.h.
 #[repr(C)]
 struct Found {
@@ -26,6 +33,7 @@ struct Found {
 unsafe extern "C" {
     fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn dlclose(library: *mut c_void) -> c_int;
     fn dladdr(address: *const c_void, found: *mut Found) -> c_int;
 }
 
@@ -95,9 +103,16 @@ fn open() -> Option<Handle> {
         let Ok(path) = CString::new(file.as_os_str().as_bytes()) else { continue };
         // SAFETY: the path ends with a NUL. The library is NVIDIA's, whose start-up code a program would run itself.
         let handle = unsafe { dlopen(path.as_ptr(), NOW) };
-        if !handle.is_null() {
+        if handle.is_null() {
+            continue;
+        }
+        // A library of this kind would look for NVIDIA's in its turn, and might find this one.
+        // SAFETY: the handle is an opened library's, and the name ends with a NUL.
+        if unsafe { dlsym(handle, MARK.as_ptr()) }.is_null() {
             return Some(Handle(handle, file));
         }
+        // SAFETY: the handle is an opened library's and is not used any more.
+        unsafe { dlclose(handle) };
     }
     None
 }

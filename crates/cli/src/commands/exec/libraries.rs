@@ -105,11 +105,14 @@ impl Libraries {
         let folder = Folder::new().map_err(|error| {
             CommandError::Io(format!("cannot make a folder in {}: {error}", std::env::temp_dir().display()))
         })?;
+        let compiler = self.compiler.as_ref().map(|path| folder.make_toolkit(path)).transpose();
+        let compiler =
+            compiler.map_err(|error| CommandError::Io(format!("cannot copy {}: {error}", COMPILER.file)))?;
         let parts = [
             (&DRIVER, Some(&self.driver)),
             (&RUNTIME, self.runtime.as_ref()),
             (&LINKER, self.linker.as_ref()),
-            (&COMPILER, self.compiler.as_ref()),
+            (&COMPILER, compiler.as_ref()),
             (&AUDITOR, self.auditor.as_ref()),
             (&PRELOADED, self.preloaded.as_ref()),
         ];
@@ -215,6 +218,22 @@ impl Folder {
         files.iter().all(|file| file.exists()).then(|| (variable, library.clone()))
     }
 
+    /// Makes a folder that looks like a CUDA toolkit, for programs that look for its files beside NVRTC's library, as
+    /// CuPy does for `libcudadevrt.a`. They follow links, so that the library there is a copy; gives its path. The
+    /// archive is empty: the driver has its functions built in.
+    fn make_toolkit(&self, compiler: &Path) -> io::Result<PathBuf> {
+        // From such a folder only what links lead to can be loaded.
+        if forbids_code(&self.0) {
+            return Ok(compiler.to_owned());
+        }
+        let folder = self.0.join("toolkit").join("lib");
+        fs::create_dir_all(&folder)?;
+        fs::write(folder.join("libcudadevrt.a"), "!<arch>\n")?;
+        let copy = folder.join(COMPILER.names[0]);
+        fs::copy(compiler, &copy)?;
+        Ok(copy)
+    }
+
     /// `softwarp ptxas` by the name `ptxas`.
     pub fn assembler(&self) -> PathBuf {
         self.0.join("bin").join("ptxas")
@@ -225,6 +244,18 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// Whether a folder's file system does not let code be loaded from it.
+#[cfg(unix)]
+fn forbids_code(folder: &Path) -> bool {
+    use nix::sys::statvfs::{FsFlags, statvfs};
+    statvfs(folder).is_ok_and(|found| found.flags().contains(FsFlags::ST_NOEXEC))
+}
+
+#[cfg(not(unix))]
+fn forbids_code(_: &Path) -> bool {
+    true
 }
 
 #[cfg(unix)]
