@@ -196,7 +196,7 @@ fn a_runtime_in_a_program_is_redirected() {
     let ran = call(child, b"");
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "0 0x1010101 12090\n"), "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("/memory: 13 functions of its CUDA runtime 12.9 redirected\n"),
+        ran.stderr.contains("/memory: 14 functions of its CUDA runtime 12.9 redirected\n"),
         "{}",
         ran.stderr
     );
