@@ -2,7 +2,7 @@
 //!
 //! glibc's loader calls an empty function of its own, `_dl_debug_state`, when its list of objects has changed: at the
 //! start of a program and in `dlopen`, each time before constructors run. Debuggers find its address in `_r_debug`. A
-//! jump to [`changed`] is written over it. A constructor of this library would be too late for that, since constructors
+//! jump to `changed` is written over it. A constructor of this library would be too late for that, since constructors
 //! of the program's libraries run before it; the resolver of an indirect function (`STT_GNU_IFUNC`) runs earlier, while
 //! this library is relocated.
 //!
@@ -55,7 +55,7 @@ extern "C" fn changed() {
     }
 }
 
-/// This library is initialised. Where the program has opened it, glibc before 2.41 has not called [`changed`] for it.
+/// This library is initialised. Where the program has opened it, glibc before 2.41 has not called `changed` for it.
 extern "C" fn initialised() {
     let is_first = SEEN.try_lock().is_ok_and(|seen| seen.is_none());
     if is_first {
