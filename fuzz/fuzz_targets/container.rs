@@ -17,9 +17,9 @@ fuzz_target!(|data: &[u8]| {
         // Damaged contents are an error of the entry alone.
         let _ = entry.texts();
     }
-    let Ok(chosen) = image.choose(90) else { return };
+    let Ok(chosen) = image.choose(Wanted::DeviceOrNewer(90)) else { return };
     let texts: Vec<Text> = chosen.texts;
     let bytes = write_linked(&texts).expect("what was read is not too large");
     let Ok(Found::Image(linked)) = read(&bytes.as_slice()) else { panic!("what was written is read back") };
-    assert_eq!(linked.choose(90).map(|chosen| chosen.texts), Ok(texts));
+    assert_eq!(linked.choose(Wanted::DeviceOrNewer(90)).map(|chosen| chosen.texts), Ok(texts));
 });

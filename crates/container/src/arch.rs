@@ -76,7 +76,7 @@ pub enum Wanted {
     Any,
     /// For a device by the number of its architecture, such as 90. Code with the suffix of that very number runs there.
     Device(u32),
-    /// The same; where there is none, what is for the oldest architecture that is newer.
+    /// For a device; where there is no such code, what is for the oldest architecture that is newer.
     DeviceOrNewer(u32),
     /// For a target. Code with a suffix is taken for the same suffix only.
     Target(Arch),
