@@ -146,7 +146,7 @@ const PROTECT: usize = 10;
 const CODE: usize = 5;
 const WRITABLE_CODE: usize = 7;
 
-/// The resolver: writes the jump. What it returns is the address of a function that nobody calls.
+/// The resolver: writes the jump. It returns the address of a function that is never called.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn softwarp_preload_install() -> extern "C" fn() {
     // SAFETY: data of the loader, which is relocated.

@@ -27,7 +27,7 @@ unsafe extern "C" {
 }
 
 extern "C" fn keep(frame: *mut c_void, to: *mut c_void) -> c_int {
-    // SAFETY: the vector that `frames` has passed, which nobody else uses meanwhile.
+    // SAFETY: the vector that `frames` has passed, and nothing else uses it meanwhile.
     let Some(to) = (unsafe { to.cast::<Vec<usize>>().as_mut() }) else { return STOP };
     if to.len() == MOST_FRAMES {
         return STOP;

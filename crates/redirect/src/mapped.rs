@@ -1,7 +1,7 @@
 //! Files that are read where they lie: mapped into memory, so that only what is looked at is read.
 //!
 //! **Why this is sound.** The mapping is private and read-only, and lasts as long as the value. As the loader does with
-//! the same files, this relies on nobody making the file shorter meanwhile, or writing into it.
+//! the same files, this relies on the file not being cut or written to meanwhile.
 
 use std::fs::File;
 use std::io;

@@ -101,7 +101,7 @@ pub unsafe fn write(mappings: &[Mapping], writes: &[Write]) -> Result<(), Failed
     });
     let mapping = mapping.ok_or(Failed::NotCode)?;
     for write in writes {
-        // SAFETY: the bytes lie in the mapping, which can be read, and nobody writes there.
+        // SAFETY: the bytes lie in the mapping, which can be read, and no other thread writes there.
         let there = unsafe { std::slice::from_raw_parts(write.at as *const u8, write.old.len()) };
         if write.new.len() > there.len() {
             return Err(Failed::NotCode);

@@ -3,8 +3,8 @@
 //! The standard library has the C library call them: when a thread first uses such a variable, it calls
 //! `__cxa_thread_atexit_impl`, if there is one. The C library's takes the loader's lock. A thread that loads a library holds
 //! that lock while it runs the library's constructors, and a constructor may wait for work of this driver: threads that do
-//! this work would wait for it, and so for themselves. So this library has a function of that name for itself, which nobody
-//! else sees (`.hidden`). It keeps a list for each thread. A key of the thread, whose destructor is called when the thread
+//! this work would wait for a thread that waits for them. So this library has a function of that name that no other object
+//! sees (`.hidden`). It keeps a list for each thread. A key of the thread, whose destructor is called when the thread
 //! ends, has the list run, as the standard library does it where there is no such function.
 //!
 //! `exit` does not call what is kept here for the thread that calls it: variables of that thread stay, and the process ends.

@@ -33,7 +33,7 @@ pub fn register(ptx: &str, arch: u32, functions: &[(u64, &CStr)], variables: &[(
     register_code(with_ptx(ptx, arch), functions, variables);
 }
 
-/// The same for a fat binary.
+/// Registers kernels and variables of a fat binary, each with an address of the host. All of it stays.
 pub fn register_code(code: Vec<u8>, functions: &[(u64, &CStr)], variables: &[(u64, &CStr)]) {
     let data = code.leak().as_ptr() as u64;
     let words = vec![1_u64 << 32 | 0x4662_43b1, data, 0].leak();

@@ -70,7 +70,7 @@ pub fn check(structures: &[Structure]) {
         std::fs::write(&file, program(&of_it)).expect("it can be written");
         let mut compiler = Command::new("cc");
         compiler.arg("-fsyntax-only").arg("-I").arg(folder).arg(&file);
-        // Packages of headers may lack those of the compiler, which others have.
+        // A package of headers may lack those of the compiler: they are looked for in the other packages.
         let others = folders.iter().filter(|other| *other != folder);
         compiler.args(others.flat_map(|other| ["-idirafter".as_ref(), other.as_os_str()]));
         assert!(compiler.status().expect("cc runs").success(), "{} ({version})", folder.display());

@@ -37,7 +37,7 @@ const COMPILER: Library = Library {
 const AUDITOR: Library =
     Library { file: "libsoftwarp_audit.so", package: "softwarp-audit", names: &["libsoftwarp_audit.so"] };
 
-/// The same for older loaders.
+/// Redirects runtimes that are linked into programs, where the loader is older: it is preloaded.
 const PRELOADED: Library = Library {
     file: "libsoftwarp_preload.so",
     package: "softwarp-preload",
